@@ -346,16 +346,13 @@ def matrix_table(source: Path) -> str:
 
 
 def scaled_table(known: set[str]) -> str:
-    """Return the text of ``emulator_scaled.pxi``: scaled and stochastic conversions of CDNA 4 and GFX12.5, from their names.
-
-    Left out are the stochastic ones of GFX12.5, of which it is not known how an element's random number comes from the operand.
-    """
+    """Return the text of ``emulator_scaled.pxi``: scaled conversions of CDNA 4 and GFX12.5 and CDNA 4's stochastic ones, from their names."""
     names, lines = [], []
     for name in sorted(known):
         match = re.fullmatch(r"v_cvt_(scalef32_|scale_)?(sr_)?(pk_|pk8_|pk16_|pk32_|2xpk16_)?(\w+)_(f32|f16|bf16|fp8|bf8|fp6|bf6|fp4)", name)
         if not match or not (match[1] or match[2]) or (not match[1] and match[4] not in ("f16", "bf16")):
             continue
-        if match[2] and (match[3] in ("pk8_", "pk16_") or (match[3] and not match[1])):
+        if match[2] and match[3] and not match[1]:
             continue
         count = {None: 1, "pk_": 2, "pk8_": 8, "pk16_": 16}.get(match[3], 32)
         names.append(name)

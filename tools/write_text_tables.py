@@ -28,7 +28,9 @@ def main() -> None:
     made_of = sources() if options.working_tree else b""
     options.output.mkdir(parents=True, exist_ok=True)
     for name in (*processors(), *generic_processors()):
-        (options.output / f"{name}.tables").write_bytes(compute_tables(*assembly_target(name)) + made_of)
+        draft = options.output / f"{name}.draft"
+        draft.write_bytes(compute_tables(*assembly_target(name)) + made_of)
+        draft.replace(options.output / f"{name}.tables")  # a process may have the old file mapped
 
 
 if __name__ == "__main__":

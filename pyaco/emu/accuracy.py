@@ -30,7 +30,7 @@ _BOUNDS = (
     (rf"v_{_FUNCTION}_f64", "within 2**29 ulp"),
     (r"v_(sin|cos)_f(32|16)", "within 2**-11 absolute"),
     (r"v_(dual_)?dot\d\w*_(f32|f16|bf16|bf8|fp8)\w*", "within 1 ulp"),
-    (r"v_cvt_(scalef32_sr_\w+|sr_b?f16_f32)", "within 1 ulp"),
+    (r"v_cvt_(scalef32_sr_\w+|sr_(pk_)?b?f16_f32)", "within 1 ulp"),
     (r"v_s?wmmac?_(f32|f16|bf16)_16x16x(\d+)\w*", "within {} ulp"),
 )
 

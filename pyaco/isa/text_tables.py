@@ -12,10 +12,10 @@ import os
 import sys
 
 from pyaco._core.isa import text_tables as kernel
-from pyaco._core.isa.text_tables import TextTables, pack_text_tables
+from pyaco._core.isa.text_tables import MappedFile, TextTables, pack_text_tables
 from pyaco.errors import InputError
 
-__all__ = ["TextTables", "check_length", "compute_tables", "default_wave_size", "listing", "sources", "text_tables"]
+__all__ = ["MappedFile", "TextTables", "check_length", "compute_tables", "default_wave_size", "listing", "sources", "text_tables"]
 
 # importing typing would take a command as long as its own work
 TYPE_CHECKING = False
@@ -54,16 +54,17 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
     return wave_size
 
 
-def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False, as_text: bool = True) -> "Listing":
+def listing(code: "bytes | MappedFile", target: str, wave_size: int | None, exact: bool = False, as_text: bool = True) -> "Listing":
     """The listing of `code`, as the kernel makes it; `as_text`: not for its bytes alone."""
     from pyaco._core.isa.disassemble import disassemble_words
 
     check_length(code)
     tables = text_tables(target)
-    return disassemble_words(bytes(code), default_wave_size(tables.level, wave_size), tables, exact=exact, as_text=as_text)
+    words = code if isinstance(code, MappedFile) else bytes(code)
+    return disassemble_words(words, default_wave_size(tables.level, wave_size), tables, exact=exact, as_text=as_text)
 
 
-def check_length(code: bytes) -> None:
+def check_length(code: "bytes | MappedFile") -> None:
     """Raise an error unless machine code is whole words."""
     if len(code) % 4:
         raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
@@ -100,7 +101,7 @@ def _contents() -> bytes:
     return b"".join(parts)
 
 
-def _tables(target: str) -> bytes:
+def _tables(target: str) -> "bytes | MappedFile":
     """The tables of a target by any of its names, kept or computed."""
     from pyaco.isa.processors import assembly_target
 
@@ -108,16 +109,19 @@ def _tables(target: str) -> bytes:
     return _kept_tables(name) or compute_tables(name, level)
 
 
-def _kept_tables(name: str) -> bytes:
+def _kept_tables(name: str) -> "bytes | MappedFile":
     """The tables that the build made for a gfx name, empty unless they exist and are current."""
     if not name.replace("-", "").isalnum():
         return b""
     try:
-        with open(os.path.join(_KEPT, f"{name}.tables"), "rb", buffering=0) as file:
-            kept = file.readall()
+        kept = MappedFile(os.path.join(_KEPT, f"{name}.tables"))
     except OSError:
         return b""
-    recorded = kept[int.from_bytes(kept[:4], sys.byteorder):]  # sources, after the tables, which begin with their size
+    view = memoryview(kept)
+    recorded = view[int.from_bytes(view[:4], sys.byteorder):]  # sources, after the tables, which begin with their size
     # to read all of them would take a command as long as to import a module
-    current = not recorded or recorded.startswith(_dates(*_KERNELS, *_MODULES)) or recorded.partition(b"\n")[2] == _contents()
-    return kept if current else b""
+    return kept if not recorded or _begins(recorded, _dates(*_KERNELS, *_MODULES)) or bytes(recorded).partition(b"\n")[2] == _contents() else b""
+
+
+def _begins(data: memoryview, with_bytes: bytes) -> bool:
+    return data[:len(with_bytes)] == with_bytes

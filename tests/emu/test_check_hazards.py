@@ -80,6 +80,7 @@ HAZARDS = [
           ("gfx1250", "v_wmma_f32_16x16x32_f16", 8, 4, "v_mov_b32 v5, v26", "v26"),
           ("gfx1250", "v_wmma_f32_16x16x32_f16", 8, 4, "v_mov_b32 v44, v2", "v44"),
           ("gfx1250", "v_wmma_f32_16x16x32_f16", 8, 4, "v_mov_b32 v21, v2", "v21"),
+          ("gfx1250", "v_wmma_f32_16x16x32_f16", 8, 4, "v_mov_b32 v26, v26", "v26"),
           ("gfx1250", "v_wmma_f32_16x16x32_f16", 8, 5, "v_wmma_f32_16x16x32_f16 v[80:87], v[24:31], v[40:47], v[80:87]", "v24"),
           ("gfx1250", "v_wmma_i32_16x16x64_iu8", 8, 8, "v_mov_b32 v5, v26", "v26"),
           ("gfx1250", "v_wmma_i32_16x16x64_iu8", 8, 9, "v_wmma_f32_16x16x32_f16 v[80:87], v[24:31], v[40:47], v[80:87]", "v24"),
@@ -124,6 +125,7 @@ HARMLESS = [
     ("gfx1250", 32, "v_exp_f32 v3, v9\nv_dual_mov_b32 v9, v2 :: v_dual_mov_b32 v4, v2"),     # of these LLVM looks at sources alone
     ("gfx1250", 32, "v_exp_f16 v3.l, v9.l\nv_mov_b16 v4.l, v3.h"),
     ("gfx1250", 32, "v_wmma_f32_16x16x32_f16 v[20:27], v[40:47], v[50:57], v[20:27]\n" * 2),
+    ("gfx1250", 32, "v_wmma_f32_16x16x32_f16 v[20:27], v[40:47], v[50:57], v[20:27]\nv_mov_b32 v50, v50"),
     ("gfx1250", 32, "v_wmma_f32_16x16x4_f32 v[20:27], v[40:41], v[50:51], v[20:27]\nv_mov_b32 v5, v20"),
     ("gfx1250", 32, "v_wmma_f32_16x16x32_f16 v[20:27], v[40:47], v[50:57], v[20:27]\nv_mov_b32 v5, v40\nglobal_store_b32 v9, v20, s[8:9]"),
     ("gfx1250", 32, "v_nop\ns_wait_alu 0\ns_getreg_b32 s20, hwreg(HW_REG_WAVE_MODE)"),

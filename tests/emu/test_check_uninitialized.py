@@ -42,6 +42,10 @@ DEFINED = {
     "an element of a factor": (
         "gfx942", "v_mov_b32 v30, 0\ns_mov_b64 exec, 1\nv_mov_b32 v30, v31\ns_mov_b64 exec, -1\ns_nop 4\n"
         "v_mfma_f32_4x4x1_16b_f32 v[40:43], v30, v1, 0\ns_nop 15\nstore v40"),
+    "a row of a wave matrix": (
+        "gfx1200", "".join(f"v_mov_b32 v{n}, 0\n" for n in (*range(2, 10), *range(40, 48)))
+        + "s_mov_b32 exec_lo, 0x20000\nv_mov_b32 v3, v80\ns_mov_b32 exec_lo, -1\n"
+        + "v_wmma_f32_16x16x16_f16 v[30:37], v[2:5], v[6:9], v[40:47]\nstore v36"),
     "an AGPR": ("gfx942", "v_accvgpr_write_b32 a3, v1\nv_accvgpr_read_b32 v30, a3\nstore v30"),
     "a half of a register": ("gfx1100", "v_mov_b16 v30.l, 0\nstore v30"),
     "the first of s_cselect": ("gfx1100", "s_cmp_eq_u32 s0, s0\ns_cselect_b32 s9, 4, s20\nv_mov_b32 v2, s9\nstore v2"),
@@ -70,6 +74,16 @@ UNDEFINED = {
     "a factor of a matrix": ("gfx942", "v_mfma_f32_4x4x1_16b_f32 v[30:33], v31, v1, 0\ns_nop 15\nstore v30", 0),
     "the sum of a wave matrix": ("gfx1200", "".join(f"v_mov_b32 v{n}, 0\n" for n in range(2, 12))
                                  + "v_wmma_f32_16x16x16_f16 v[30:37], v[2:5], v[6:9], v[40:47]\nstore v36", 0),
+    **{f"a register of {factor} of a wave matrix": (
+        "gfx1200", "".join(f"v_mov_b32 v{n}, {'v80' if n == missing else 0}\n" for n in (*range(2, 10), *range(40, 48)))
+        + "v_wmma_f32_16x16x16_f16 v[30:37], v[2:5], v[6:9], v[40:47]\nstore v36", 0) for factor, missing in (("A", 4), ("B", 7))},
+    "a column of a wave matrix": (
+        "gfx1200", "".join(f"v_mov_b32 v{n}, 0\n" for n in (*range(2, 10), *range(40, 48)))
+        + "s_mov_b32 exec_lo, 0x200000\nv_mov_b32 v7, v80\ns_mov_b32 exec_lo, -1\n"
+        + "v_wmma_f32_16x16x16_f16 v[30:37], v[2:5], v[6:9], v[40:47]\nstore v36", 5),
+    "a register of a factor of a matrix": (
+        "gfx942", "v_mov_b32 v2, 0\nv_mov_b32 v3, v80\nv_mov_b32 v4, 0\nv_mov_b32 v5, 0\n"
+        "v_mfma_f32_16x16x16_f16 v[30:33], v[2:3], v[4:5], 0\ns_nop 15\nstore v30", 0),
     "an AGPR": ("gfx942", "v_accvgpr_read_b32 v30, a3\ns_nop 1\nstore v30", 0),
     "the first of s_cselect": ("gfx1100", "s_cmp_eq_u32 s0, s0\ns_cselect_b32 s9, s20, 4\nv_mov_b32 v2, s9\nstore v2", 0),
     "the second of s_cselect": ("gfx900", "s_cmp_lg_u32 s0, s0\ns_cselect_b32 s9, 4, s20\nv_mov_b32 v2, s9\nstore v2", 0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -9,10 +10,13 @@ import numpy as np
 import pytest
 from machine_code import Assemble
 from test_matrix import BYTES, KINDS, put
+from test_scaled_conversions import Conversion, inputs, same, span
+from test_scaled_conversions import expected as elements_of
 
 from pyaco import isa
 from pyaco.emu import Device, MissingWaitError, UninitializedError
 from pyaco.errors import UnsupportedError
+from pyaco.isa import opcodes
 
 ENGINES = ("reference", "fast")
 LANES = 32
@@ -397,16 +401,26 @@ def test_scaled_matrices(assemble: Assemble, scale: str) -> None:
 
 
 def tensor(tile: tuple[int, ...], bound: tuple[int, ...], stride: tuple[int, ...], *, first: str = "s[0:1]", offset: int = 0, lds: int = 0,
-           gaps: tuple[int, int] | None = None, rows: tuple[int, ...] = (), flags: int = 0, count: int = 1) -> str:  # fmt: skip
-    """Instructions that put the descriptor of a tile of dwords into s[8:27]; `gaps`: codes of interval and amount."""
+           gaps: tuple[int, int] | None = None, rows: tuple[int, ...] = (), flags: int = 0, count: int = 1, long: bool = True,
+           again: tuple[int, int, int] | None = None, barrier: int = 0) -> str:  # fmt: skip
+    """Instructions that put the descriptor of a tile of dwords into s[8:27].
+
+    `gaps`: codes of interval and amount; `rows` of 32 bits if `long`; `again`: how many times more, and the steps in memory and LDS; `barrier`: its
+    place.
+    """
     (x, y, z, w, v), bound, stride = (*tile, 0, 0, 0)[:5], (*bound, 0, 0, 0)[:5], (*stride, 0, 0, 0, 0)[:4]
-    words = [2 << 16 | flags, bound[0] << 16, bound[0] >> 16 | bound[1] << 16, bound[1] >> 16 | x << 16, y | z << 16, stride[0], stride[1] << 16,
+    flags |= (1 << 18 if barrier else 0) | (1 << 19 if again else 0)
+    words = [2 << 16 | flags, bound[0] << 16 | barrier >> 3, bound[0] >> 16 | bound[1] << 16, bound[1] >> 16 | x << 16, y | z << 16,
+             stride[0], stride[1] << 16,
              stride[1] >> 16]  # fmt: skip
     words[0] |= 1 << 20 | gaps[0] << 22 | gaps[1] << 25 if gaps else 0
+    if not long:
+        rows = tuple(low | high << 16 for low, high in zip(rows[::2], (*rows[1::2], 0), strict=False))
+    outer = (again[2], again[1], again[0] << 16) if again else (bound[3], stride[2], w << 16)
     words += [*rows, *[0] * (8 - len(rows))] if rows else [
-        bound[2], bound[3], stride[2], w << 16, stride[3], bound[4] << 16, bound[4] >> 16 | v << 16, 0]  # fmt: skip
+        bound[2], *outer, stride[3], bound[4] << 16, bound[4] >> 16 | v << 16, 0]  # fmt: skip
     lines = [f"s_add_nc_u64 s[10:11], {first}, {offset}", "s_and_b32 s11, s11, 0x1ffffff", "s_bitset1_b32 s11, 31",
-             f"s_mov_b32 s8, {count | (3 << 30 if rows else 0):#x}", f"s_mov_b32 s9, {lds}"]  # fmt: skip
+             f"s_mov_b32 s8, {count | (1 << 31 if rows else 0) | (1 << 30 if rows and long else 0):#x}", f"s_mov_b32 s9, {lds}"]  # fmt: skip
     return "\n".join(lines + [f"s_mov_b32 s{12 + i}, {word:#x}" for i, word in enumerate(words)]) + "\n"
 
 
@@ -454,18 +468,70 @@ def test_tensor_stores(assemble: Assemble, engine: str) -> None:
     assert (found == expected).all()
 
 
-@pytest.mark.parametrize("flags", [1 << 18, 1 << 19, 3])
-def test_tensors_that_are_refused(assemble: Assemble, flags: int) -> None:
-    """Arrival at a barrier, iteration, several workgroups."""
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gather_by_rows_of_16_bits(assemble: Assemble, engine: str) -> None:
+    data = words(8, LANES)
+    text = tensor((4, 5), (4, 8), (32,), rows=(3, 0, 9, 7, 1), long=False)
+    found = run(assemble, engine, FILL + text + f"tensor_load_to_lds {FOUR}\n" + READ, data, 2, lds=4096, first=20).reshape(-1)
+    rows = [np.zeros(4, U32) if row > 7 else data[row, :4] for row in (3, 0, 9, 7, 1)]
+    assert (found == np.concatenate([*rows, np.full(44, 7, U32)])).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("tile", "bound", "stride", "again", "gaps"), [
+    ((4, 1), (16, 8), (32,), (2, 64, 6), None),                 # every other row
+    ((4, 1), (16, 8), (32,), (3, 4, 5), (0, 0)),                # side by side
+    ((3, 2), (2, 9), (32,), (2, 0, 8), None),                   # the same tile again, whose end is beyond the tensor
+    ((2, 2, 2), (8, 2, 4), (16, 64), (1, 128, 9), None),
+])  # fmt: skip
+def test_tensors_that_iterate(assemble: Assemble, engine: str, tile: tuple[int, ...], bound: tuple[int, ...], stride: tuple[int, ...],
+                              again: tuple[int, int, int], gaps: tuple[int, int] | None) -> None:  # fmt: skip
+    data = words(8, LANES)
+    text = tensor(tile, bound, stride, again=again, gaps=gaps)
+    found = run(assemble, engine, FILL + text + f"tensor_load_to_lds {FOUR}\n" + READ, data, 2, lds=4096, first=20).reshape(-1)
+    expected, flat = np.full(64, 7, U32), data.reshape(-1)
+    for number in range(again[0] + 1):
+        for position, place in enumerate(np.ndindex(tile[::-1]), number * again[2]):
+            inside = all(one < limit for one, limit in zip(place[::-1], bound, strict=True))
+            value = flat[number * again[1] + sum(one * by for one, by in zip(place[::-1], (1, *stride), strict=True))] if inside else 0
+            expected[position + (position // (2 << gaps[0]) * (gaps[1] + 1) if gaps else 0)] = value
+    assert (found == expected).all()
+    if not gaps:
+        body = "ds_store_b32 v1, v8\nds_store_b32 v1, v9 offset:128\ns_wait_dscnt 0\n" + tensor(tile, bound, stride, first="s[2:3]", again=again)
+        body += f"tensor_store_from_lds {FOUR}\ns_wait_tensorcnt 0\n"
+        body += "\n".join(f"global_load_b32 v{20 + row}, v1, s[2:3] offset:{128 * row}" for row in range(8)) + "\ns_wait_loadcnt 0"
+        expected = np.zeros(8 * LANES, U32)
+        for number in range(again[0] + 1):
+            for position, place in enumerate(np.ndindex(tile[::-1]), number * again[2]):
+                if all(one < limit for one, limit in zip(place[::-1], bound, strict=True)):
+                    expected[number * again[1] + sum(one * by for one, by in zip(place[::-1], (1, *stride), strict=True))] = flat[position]
+        assert (run(assemble, engine, body, data, 8, lds=4096, first=20).reshape(-1) == expected).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tensors_that_arrive_at_a_barrier(assemble: Assemble, engine: str) -> None:
+    """Two arrivals end a phase for which one more than 1 is awaited; a count of 0 does not arrive."""
+    start = "v_mov_b32 v18, 1\nv_mov_b32 v19, 1\nv_mov_b32 v20, 0x208\nds_store_b64 v20, v[18:19]\ns_wait_dscnt 0\n"
+    load = tensor((4, 1), (4, 1), (32,), barrier=0x208) + f"tensor_load_to_lds {TWO}\n"
+    none = tensor((4, 1), (4, 1), (32,), barrier=0x208, count=0) + f"tensor_load_to_lds {TWO}\n"
+    read = "s_wait_tensorcnt 0\nds_load_b64 v[22:23], v20\ns_wait_dscnt 0\n"
+    for body, expected in ((load, 0), (none, 1), (load + load, 1 << 29 | 1), (load * 3, 1 << 29)):
+        found = run(assemble, engine, start + body + read, words(1, LANES), 2, lds=1024, first=22)
+        assert (found[0] == expected).all() and (found[1] == 1).all()
+
+
+@pytest.mark.parametrize(("flags", "again"), [(3, None), (0, (1, 64, 4)), (0, (256, 0, 4)), (1 << 19, None)])
+def test_tensors_that_are_refused(assemble: Assemble, flags: int, again: tuple[int, int, int] | None) -> None:
+    """Several workgroups; iterations that leave the tensor, too many of them, without the group that says how."""
+    text = tensor((4, 1), (4, 1), (32,), flags=flags, again=again)
     with pytest.raises(UnsupportedError, match="tensor_load_to_lds"):
-        run(assemble, "reference", tensor((4, 1), (4, 1), (32,), flags=flags) + f"tensor_load_to_lds {TWO}", words(1, LANES), 1, lds=1024)
+        run(assemble, "reference", text + f"tensor_load_to_lds {FOUR if again else TWO}", words(1, LANES), 1, lds=1024)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", [
     "v_swmmac_f32_16x16x64_f16 v[16:23], v[24:31], v[32:47], v8 index_key:1", "v_swmmac_bf16f32_16x16x64_bf16 v[16:23], v[24:31], v[32:47], v8",
-    "v_cvt_scalef32_sr_pk8_fp4_f32 v10, v[16:23], v4, v8",
-    "v_wmma_f32_16x16x128_f8f6f4 v[16:23], v[24:39], v[40:47], v[16:23] matrix_b_fmt:MATRIX_FMT_FP4", "v_cvt_sr_pk_bf16_f32 v10, v8, v9, v10",
+    "v_wmma_f32_16x16x128_f8f6f4 v[16:23], v[24:39], v[40:47], v[16:23] matrix_b_fmt:MATRIX_FMT_FP4",
     "v_wmma_ld_scale_paired_b32 v8, v9",
 ])  # fmt: skip
 def test_what_is_not_known_is_refused_by_name(assemble: Assemble, engine: str, text: str) -> None:
@@ -476,6 +542,39 @@ def test_what_is_not_known_is_refused_by_name(assemble: Assemble, engine: str, t
 def late(text: str, target: str, wave: int = LANES) -> bytes:
     """LLVM 22, the assembler of the other tests, does not know what gfx1251 has beside gfx1250."""
     return isa.assemble(text, target, wave_size=wave)
+
+
+STOCHASTIC = [row.name for row in opcodes.rows() if "12.5" in row.numbers and re.match(r"v_cvt_(scalef32_)?sr_pk(8|16)?_", row.name)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", STOCHASTIC)
+def test_stochastic_conversions(engine: str, name: str) -> None:
+    """Each element has the next one of V_PRNG_B32's numbers."""
+    kind = Conversion(name)
+    counts = [*([1, 1] if kind.pair else [kind.registers(kind.source)]), *[1] * (1 + kind.scaled)]
+    rows = inputs(kind, sum(counts))[:, LANES:].copy()
+    rows[-1 - kind.scaled] = words(LANES)
+    if kind.scaled:
+        rows[-1] = [(127 if lane % 3 else (lane * 5 + 90) & 255) << 23 | lane for lane in range(LANES)]
+    firsts = [8 + sum(counts[:i]) for i in range(len(counts))]
+    results = kind.registers(kind.target)
+    text = f"{name} {span(60, results)}, {', '.join(span(first, count) for first, count in zip(firsts, counts, strict=True))}"
+    found = run(late, engine, text, rows, results, first=60)
+    for lane in range(LANES):
+        operands = [[int(word) for word in rows[first - 8 : first - 8 + count, lane]] for first, count in zip(firsts, counts, strict=True)]
+        wanted = elements_of(kind, operands, [0] * results, 0, (0, 0))
+        assert same(kind, [int(word) for word in found[:, lane]], wanted), (text, lane, [hex(word) for word in wanted])
+
+
+def test_modifiers_of_stochastic_pairs() -> None:
+    data = words(3, LANES)
+    data[0], data[1] = (np.linspace(start, 3, LANES, dtype=np.float32).view(U32) for start in (-3, -1))
+    plain, other = (run(late, "fast", f"v_cvt_sr_pk_bf16_f32 v20, {text}", data, 1, first=20)[0] for text in (
+        "v8, v9, v10", "-v8, |v9|, v10 clamp"))
+    low, high = plain << 16 ^ 0x80000000, plain & 0x7FFF0000
+    for half, got in ((low, other << 16), (high, other & 0xFFFF0000)):
+        assert (got.astype(U32).view(np.float32) == np.clip(half.astype(U32).view(np.float32), 0, 1)).all()
 
 
 def doubles(rows: np.ndarray) -> np.ndarray:
@@ -636,7 +735,47 @@ def test_profile_of_matrices(target: str, name: str, size: int, matrix: int) -> 
     assert cycles(target, one + "v_mov_b32 v4, v5\n" * 3) == cycles(target, one)
 
 
-@pytest.mark.parametrize(("target", "latency"), [("gfx1250", 37), ("gfx1251", 5)])
-def test_profile_of_doubles(target: str, latency: int) -> None:
-    add = "v_add_f64 v[4:5], v[4:5], v[6:7]\n"
-    assert cycles(target, add * 3) - cycles(target, add * 2) == latency
+#: Instructions, and the cycles of each on gfx1250 and gfx1251.
+LATENCIES = (
+    ("v_add_f32 v4, v4, v5", 5, 5), ("v_mul_lo_u32 v4, v4, v5", 8, 8), ("v_exp_f32 v4, v4", 8, 8), ("v_tanh_f32 v4, v4", 8, 8),
+    ("v_exp_bf16 v4, v4", 8, 8), ("s_add_co_i32 s10, s10, s11", 2, 2), ("s_add_f32 s10, s10, s11", 4, 4),
+    ("v_add_nc_u64 v[4:5], v[4:5], v[6:7]", 5, 5), ("v_lshl_add_u64 v[4:5], v[4:5], 2, v[6:7]", 5, 5),
+    ("v_lshlrev_b64 v[4:5], 2, v[4:5]", 6, 5), ("v_mul_u64 v[4:5], v[4:5], v[6:7]", 37, 6), ("v_max_i64 v[4:5], v[4:5], v[6:7]", 37, 5),
+    ("v_mad_u32 v4, v4, v5, v6", 8, 8), ("v_mad_nc_u64_u32 v[4:5], v4, v6, v[4:5]", 8, 8), ("v_mad_co_u64_u32 v[4:5], s10, v4, v6, v[4:5]", 8, 8),
+    ("v_add_f64 v[4:5], v[4:5], v[6:7]", 37, 5), ("v_fma_f64 v[4:5], v[4:5], v[6:7], v[8:9]", 37, 5),
+    ("v_div_fmas_f64 v[4:5], v[4:5], v[6:7], v[8:9]", 37, 6), ("v_rcp_f64 v[4:5], v[4:5]", 38, 7),
+    ("v_wmma_f32_16x16x4_f32 v[20:27], v[40:41], v[42:43], v[20:27]", 16, 16),
+    ("v_swmmac_f32_16x16x64_f16 v[20:27], v[40:47], v[56:71], v80", 8, 16),
+    ("v_swmmac_i32_16x16x128_iu8 v[20:27], v[40:47], v[56:71], v[80:81]", 16, 32),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["gfx1250", "gfx1251"])
+def test_profile_of_latencies(target: str) -> None:
+    """Each instruction needs the result of the one before it. LLVM 23's llvm-mca says the same of all of them (GFX125*SpeedModel)."""
+    column = 2 if target == "gfx1251" else 1
+    wrong = {}
+    for line in LATENCIES:
+        text, latency = line[0] + "\n", line[column]
+        found = cycles(target, text * 3) - cycles(target, text * 2)
+        if found != latency:
+            wrong[text] = (found, latency)
+    assert not wrong
+
+
+@pytest.mark.parametrize(("text", "latency", "overhead"), [
+    (f"tensor_load_to_lds {TWO}\ns_wait_tensorcnt 0", 320, 2), ("global_load_async_to_lds_b32 v1, v1, s[0:1]\ns_wait_asynccnt 0", 320, 2),
+    ("global_load_b32 v1, v1, s[0:1]\ns_wait_loadcnt 0", 320, 2), ("ds_load_b32 v1, v1\ns_wait_dscnt 0", 20, 2),
+])  # fmt: skip
+def test_profile_of_memory(text: str, latency: int, overhead: int) -> None:
+    """What is waited for takes LLVM's latency, and the wait itself."""
+    device = Device("gfx1250", profile=True)
+    data = device.buffer(np.zeros(4 * LANES, U32))
+    times = []
+    for count in (1, 2):
+        body = "v_mov_b32 v1, 0\n" + tensor((4, 1), (4, 1), (32,)) + f"{text}\n" * count + "s_endpgm"
+        address = [data.address & 0xFFFFFFFF, data.address >> 32]
+        report = device.run(late(body, "gfx1250"), (1, 1, 1), (LANES, 1, 1), user_sgprs=address, lds_bytes=1024)
+        assert report.profile is not None
+        times.append(report.profile.longest_wave)
+    assert times[1] - times[0] == latency + overhead

@@ -85,13 +85,13 @@ class Conversion:
     """What a name says."""
 
     def __init__(self, name: str) -> None:
-        match = re.fullmatch(r"v_cvt_(scalef32_)?(sr_)?(pk_|pk32_|2xpk16_)?(\w+)_(\w+)", name)
+        match = re.fullmatch(r"v_cvt_(scalef32_)?(sr_)?(pk_|pk8_|pk16_|pk32_|2xpk16_)?(\w+)_(\w+)", name)
         assert match is not None
         self.scaled, self.random, self.target, self.source = bool(match[1]), bool(match[2]), match[4], match[5]
-        self.count = {None: 1, "pk_": 2}.get(match[3], 32)
+        self.count = {None: 1, "pk_": 2, "pk8_": 8, "pk16_": 16}.get(match[3], 32)
         self.interleaved = match[3] == "2xpk16_"
         self.widens = WIDTH[self.target] > WIDTH[self.source]
-        self.pair = self.count == 2 and self.source == "f32" and not self.random
+        self.pair = self.count == 2 and self.source == "f32" and not (self.random and self.scaled)
 
     def registers(self, kind: str) -> int:
         return -(-self.count * WIDTH[kind] // 32)
@@ -118,7 +118,7 @@ def expected(kind: Conversion, operands: list[list[int]], old: list[int], opsel:
         bits = [operands[0][0], operands[1][0]]
     else:
         bits = fields(operands[0], WIDTH[kind.source], kind.count, start)
-    random = operands[1][0] if kind.random else None
+    random = operands[-1 - kind.scaled][0] if kind.random else None
     result = sum(word << 32 * i for i, word in enumerate(old))
     for i, code in enumerate(bits):
         value = value_of(kind.source, code)

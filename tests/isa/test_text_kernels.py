@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pyaco import isa
-from pyaco._core.isa.text_tables import TextTables
+from pyaco._core.isa.text_tables import MappedFile, TextTables
 from pyaco.errors import InputError
 from pyaco.isa import opcodes
 from pyaco.isa.text_tables import listing
@@ -22,6 +23,8 @@ KNOWN = [
     ("gfx1030", "image_sample v[0:3], [v4, v9], s[0:7], s[8:11] dmask:0xf dim:SQ_RSRC_IMG_2D", "0a0f80f00400400009000000"),
     ("gfx1030", "image_bvh_intersect_ray v[4:7], v[9:19], s[4:7]", "019f98f109040100"),
     ("gfx1200", "image_load v[1:3], [v2, v3], s[4:11] dmask:0x7 dim:2D", "0100c0d1010800000203000 0".replace(" ", "")),
+    ("gfx1250", "v_perm_pk16_b4_u4 v[20:21], v4, v4, 0.15915494", "14003fd60409e203"),
+    ("gfx1310", "v_perm_pk16_b8_u4 v[20:23], v[4:5], v[4:5], 0.15915494", "14004ad70409e203"),
     ("gfx900", "v_exp_f16_sdwa v5, v1 dst_sel:DWORD src0_sel:DWORD", "f9820a7e01160600"),
     ("gfx900", "v_mov_b32 v0, v0 row_shr:0xf", "fa02007e001f01ff"),
     ("gfx900", "exp null v4, v3, v2, v1 done", "9f0800c404030201"),
@@ -379,3 +382,22 @@ def test_tables_that_are_not_whole_are_refused() -> None:
     for storage in (b"", bytes(40), (1 << 20).to_bytes(4, "little") + bytes(400)):
         with pytest.raises(ValueError, match="not whole"):
             TextTables(storage)
+
+
+def test_a_mapped_file_is_a_buffer_of_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "code"
+    for data in (b"", bytes(range(256)) * 40):
+        path.write_bytes(data)
+        mapped = MappedFile(str(path))
+        path.unlink()
+        assert (len(mapped), bytes(mapped)) == (len(data), data)
+        assert memoryview(mapped).readonly
+
+
+def test_what_is_no_plain_file_is_not_mapped(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        MappedFile(str(tmp_path / "nothing"))
+    os.mkfifo(tmp_path / "pipe")  # to open it would wait for a writer
+    for path in (tmp_path, tmp_path / "pipe", "a\0b"):
+        with pytest.raises(ValueError, match=r"plain|zero"):
+            MappedFile(str(path))

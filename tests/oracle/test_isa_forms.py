@@ -55,6 +55,8 @@ REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("vop3", "v_cvt_f32_f16", "literal operands", "constants of 16 bits: LLVM has none before GFX8, the hardware reads a bit pattern"),
     (".*", ".*", "xnack_mask.* not available", "gfx803 has no XNACK; the chips of GFX8 that have it (gfx801, gfx810) take the text"),
     ("m[tu]buf", ".*_d16_.*", "operands are not valid", "gfx803 keeps one half a register; our registers are those of gfx810, which packs them"),
+    ("vop3.*", "v_cvt_sr_(fp|bf)8_f16|v_sat_pk4_.4_.8", r"silent.*(sat.*sel:\[1|sr.*op_sel:\[[01],1)",
+     "LLVM prints and reads op_sel of sources that have no halves"),
     ("vop[123]", "v_read(first)?lane_b32.*", "invalid operand", "lanes are read into m0 too; LLVM's class of results is without it"),
     ("vop3", "v_s_.*", "invalid operand", "results go to exec too; LLVM's class of results is without it"),
     ("vop3", "v_s_.*", "silent.*Invalid register", "LLVM prints and reads a VGPR as scalar source, with a remark that there is none"),

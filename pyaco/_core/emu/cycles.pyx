@@ -62,11 +62,35 @@ cdef uint32_t pipelined_matrix_cycles(const Instruction *instruction, uint32_t g
     return 16 if left < short_elements or right < short_elements else 8
 
 
+cdef bint _slow_integer_cycles(uint32_t opcode, bint fast, Cycles *cycles) noexcept nogil:
+    """Integers of 64 bits and multiplications that are slower or faster than their neighbours."""
+    if opcode in (op_v_mad_u32, op_v_mad_nc_u64_u32, op_v_mad_nc_i64_i32, op_v_mad_u64_u32, op_v_mad_i64_i32):
+        cycles[0] = cycles_on(8, resource_valu, 4)
+    elif opcode == <uint32_t>op_v_mul_u64:
+        cycles[0] = cycles_on(6, resource_valu, 2) if fast else cycles_on(37, resource_valu, 32)
+    elif opcode in (op_v_min_u64, op_v_max_u64, op_v_min_i64, op_v_max_i64):
+        cycles[0] = cycles_on(5, resource_valu, 1) if fast else cycles_on(37, resource_valu, 32)
+    elif opcode == <uint32_t>op_v_lshl_add_u64:
+        cycles[0] = cycles_on(5, resource_valu, 1)
+    else:
+        return False
+    return True
+
+
+cdef inline bint _is_slow_double(uint32_t opcode) noexcept nogil:
+    """Of gfx1251, whose other operations on doubles are as fast as those on singles."""
+    return opcode in (op_v_div_scale_f64, op_v_div_fmas_f64, op_v_trig_preop_f64, op_v_pk_fma_f64, op_v_pk_mul_f64, op_v_pk_add_f64,
+                      op_v_pk_max_num_f64, op_v_pk_min_num_f64)
+
+
 cdef Cycles _coexecution_cycles(const Instruction *instruction, uint32_t gfx_level, bint is_gds) noexcept nogil:
     """GFX12.5. Latencies are LLVM's (GFX125xCommonWriteRes); units are busy for as long as a rate that gives such a latency says."""
     cdef uint8_t latency = opcode_latency[instruction.decoded.opcode]
     cdef bint fast = has_full_rate_doubles(gfx_level)
     cdef uint32_t cycles
+    cdef Cycles special
+    if _slow_integer_cycles(instruction.decoded.opcode, fast, &special):
+        return special
     if latency == latency_valu64 and fast:
         return cycles_on(5, resource_valu, 1)
     if latency == latency_valu_transcendental32:
@@ -76,7 +100,11 @@ cdef Cycles _coexecution_cycles(const Instruction *instruction, uint32_t gfx_lev
     if latency == latency_valu_double_add:
         return cycles_on(5, resource_valu, 1) if fast else cycles_on(37, resource_valu, 32)
     if latency == latency_valu_double or latency == latency_valu_double_convert:
-        return cycles_on(6, resource_valu, 2) if fast else cycles_on(37, resource_valu, 32)
+        if not fast:
+            return cycles_on(37, resource_valu, 32)
+        if latency == latency_valu_double_convert or _is_slow_double(instruction.decoded.opcode):
+            return cycles_on(6, resource_valu, 2)
+        return cycles_on(5, resource_valu, 1)
     if latency == latency_valu_double_transcendental:
         return cycles_on_two(7 if fast else 38, resource_valu, 1, resource_valu_complex, 3 if fast else 33)
     if latency == latency_wmma:

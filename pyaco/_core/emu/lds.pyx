@@ -14,6 +14,7 @@ from modifiers cimport modifier_gds
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.common.bits cimport popcount
+from pyaco._core.emu.lds_barrier cimport after_arrival
 from pyaco._core.emu.wave cimport *
 
 
@@ -408,13 +409,12 @@ cdef int _load_transposed_12(Machine *machine, Wave *wave, const Instruction *in
 
 
 cdef int _arrive(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """DS_ATOMIC_BARRIER_ARRIVE_RTN_B64, DS_ATOMIC_ASYNC_BARRIER_ARRIVE_B64: a barrier in LDS. Bits 0 to 28 are how many arrivals are missing less
-    one, bits 29 to 31 the phase, bits 32 to 60 what the first begin a phase with (Triton's lowering of barriers for gfx1250)."""
+    """DS_ATOMIC_BARRIER_ARRIVE_RTN_B64, DS_ATOMIC_ASYNC_BARRIER_ARRIVE_B64."""
     cdef bint returns = instruction.decoded.opcode == <int>op_ds_atomic_barrier_arrive_rtn_b64
     cdef Window window = _window_of(machine, wave, instruction)
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint64_t old, fresh, address
-    cdef uint32_t lane, pending, phase, arrived
+    cdef uint32_t lane
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue
@@ -422,15 +422,7 @@ cdef int _arrive(Machine *machine, Wave *wave, const Instruction *instruction) n
         _note_lds(&window, access_kind_atomic, lane, address, 8)
         note_lds_bounds(machine, instruction, address + 8)
         load_lds(window.host, window.bytes, address, 8, <uint8_t *>&old)
-        arrived = _row_of(wave, instruction.decoded.source[1], 0)[lane] if returns else 1
-        pending = <uint32_t>old & 0x1fffffff
-        phase = <uint32_t>old >> 29
-        if arrived > pending:
-            phase = (phase + 1) & 7
-            pending = <uint32_t>(old >> 32) & 0x1fffffff
-        else:
-            pending -= arrived
-        fresh = (old & 0xffffffff00000000ULL) | (phase << 29) | pending
+        fresh = after_arrival(old, _row_of(wave, instruction.decoded.source[1], 0)[lane] if returns else 1)
         if address + 8 <= window.bytes:
             memcpy(window.host + address, &fresh, 8)
         if returns:

@@ -102,6 +102,47 @@ cdef inline float add_to_mantissa(float value, uint32_t addend) noexcept nogil:
     cdef uint32_t bits = float_bits(value)
     return bits_float((bits & 0xff800000U) | ((bits + addend) & 0x7fffff))
 
+cdef inline uint64_t narrow_magnitude(float value, uint32_t mantissa, int smallest, bint stochastic, uint32_t random) noexcept nogil:
+    """The magnitude of a finite single in a narrower format as if its exponents went on: the nearest, ties to even, or by a random number.
+
+    `mantissa` is in bits, `smallest` the least normal exponent. The random number is added below the last bit, all its 32 bits from the top.
+    """
+    cdef uint32_t bits = float_bits(value) & 0x7fffffff
+    cdef int exponent = max(<int>(bits >> 23), 1) - 127
+    cdef uint64_t fraction = <uint64_t>((bits & 0x7fffff) | (0x800000 if bits >> 23 else 0)) << 32
+    cdef uint32_t shift = 23 - mantissa
+    cdef uint64_t scaled, result
+    if exponent < smallest:
+        shift = min(shift + <uint32_t>(smallest - exponent), <uint32_t>62)
+        exponent = smallest
+    if stochastic:
+        result = ((fraction >> shift) + random) >> 32
+    else:
+        scaled = (fraction >> shift) | ((fraction & ((<uint64_t>1 << shift) - 1)) != 0)     # 32 bits after the point; a lost bit breaks ties
+        result = (scaled + 0x7fffffff + ((scaled >> 32) & 1)) >> 32
+    return result + (<uint64_t>(exponent - smallest) << mantissa)
+
+cdef inline uint32_t stochastic_half(float value, uint32_t random, uint32_t small) noexcept nogil:
+    """Larger numbers become infinity, or the largest number where FP16_OVFL says so."""
+    cdef uint32_t sign = (float_bits(value) >> 16) & 0x8000
+    if value != value:
+        return sign | 0x7e00
+    if isinf(value):
+        return sign | 0x7c00
+    return sign | <uint32_t>min(narrow_magnitude(value, 10, -14, True, random), <uint64_t>(0x7bff if small & small_saturates else 0x7c00))
+
+cdef inline uint32_t stochastic_bfloat(float value, uint32_t random, uint32_t small) noexcept nogil:
+    """Larger numbers become infinity, or the largest number where FP16_OVFL says so."""
+    cdef uint32_t sign = (float_bits(value) >> 16) & 0x8000
+    if value != value:
+        return sign | 0x7fc0
+    if isinf(value):
+        return sign | 0x7f80
+    return sign | <uint32_t>min(narrow_magnitude(value, 7, -126, True, random), <uint64_t>(0x7f7f if small & small_saturates else 0x7f80))
+
+cdef inline uint32_t next_random(uint32_t value) noexcept nogil:
+    return (value << 1) ^ (197 if value >> 31 else 0)       # V_PRNG_B32
+
 cdef inline uint32_t put_byte(uint32_t word, uint32_t index, uint32_t value) noexcept nogil:
     index = 8 * (index & 3)
     return (word & ~(<uint32_t>0xff << index)) | (value << index)

@@ -3,8 +3,8 @@
 The scale is the exponent of a single. Numbers are divided by it on their way to a narrow format and multiplied on their way back, exact
 up to the one rounding at the end; what does not fit becomes the largest number in formats that have nothing above it. Stochastic rounding
 adds a random number below the last bit and truncates; all its 32 bits count, from the top, and a packed conversion goes
-on with V_PRNG_B32's next one for each element. How many of the bits hardware takes, and what a NaN becomes where there is none (here the
-largest number), is not documented.
+on with V_PRNG_B32's next one for each element (AMD's emulator, rocjitsu, does so on GFX12.5 too). How many of the bits hardware takes, and what a
+NaN becomes where there is none (here the largest number), is not documented.
 
 Source: AMD "CDNA 4" ISA document, V_CVT_SCALEF32_*, V_CVT_SR_*; OCP "Microscaling Formats (MX) Specification" 1.0.
 """
@@ -14,6 +14,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t  # no-cython-lint:
 from isa_opcodes cimport op_count
 from modifiers cimport modifier_abs, modifier_neg, modifier_opsel
 from pyaco._core.common.floats cimport bits_float, double_to_half, float_bits, round_nearest, to_bfloat
+from pyaco._core.emu.numbers cimport narrow_magnitude, next_random
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
@@ -50,27 +51,16 @@ formats[<int>number_fp4] = Narrow(1, 0, 7, 7, 7)
 
 # ------------------------------------------------------------------------------------------------------------- rounding
 cdef uint32_t rounded(float value, uint32_t number, bint stochastic, uint32_t random, bint saturates) noexcept nogil:
-    """The bits of a single in a narrower format: the nearest, ties to even, or by a random number."""
+    """The bits of a single in a narrower format."""
     cdef const Narrow *narrow = &formats[number]
     cdef uint32_t bits = float_bits(value) & 0x7fffffff
     cdef uint32_t sign = (float_bits(value) >> 31) << (number_width(number) - 1)
-    cdef int exponent = max(<int>(bits >> 23), 1) - 127
-    cdef uint64_t fraction = <uint64_t>((bits & 0x7fffff) | (0x800000 if bits >> 23 else 0)) << 32
-    cdef uint32_t shift = 23 - narrow.mantissa
-    cdef uint64_t scaled, result
+    cdef uint64_t result
     if bits > 0x7f800000:
         return sign | narrow.nan
     if bits == 0x7f800000:
         return sign | narrow.infinite
-    if exponent < narrow.smallest:
-        shift = min(shift + <uint32_t>(narrow.smallest - exponent), <uint32_t>62)
-        exponent = narrow.smallest
-    scaled = (fraction >> shift) | ((fraction & ((<uint64_t>1 << shift) - 1)) != 0)     # 32 bits after the point; a lost bit breaks ties
-    if stochastic:
-        result = ((fraction >> shift) + random) >> 32
-    else:
-        result = (scaled + 0x7fffffff + ((scaled >> 32) & 1)) >> 32
-    result += <uint64_t>(exponent - narrow.smallest) << narrow.mantissa
+    result = narrow_magnitude(value, narrow.mantissa, narrow.smallest, stochastic, random)
     if result > narrow.largest:
         return sign | (narrow.largest if saturates else narrow.infinite)
     return sign | <uint32_t>result
@@ -88,10 +78,6 @@ cdef inline uint32_t _widened(double value, uint32_t number) noexcept nogil:
     if number == number_f32:
         return float_bits(<float>value)
     return double_to_half(value, round_nearest) if number == number_f16 else to_bfloat(<float>value)
-
-
-cdef inline uint32_t _next_random(uint32_t value) noexcept nogil:
-    return (value << 1) ^ (197 if value >> 31 else 0)       # V_PRNG_B32
 
 
 # -------------------------------------------------------------------------------------------------------------- registers
@@ -167,7 +153,7 @@ cdef void _convert_lane(Wave *wave, const Instruction *instruction, const Conver
             results[i] = _widened(value * scale, conversion.target)
         else:
             results[i] = rounded(_scaled_down(value, scale), conversion.target, conversion.stochastic, random, saturates)
-            random = _next_random(random)
+            random = next_random(random)
     for i in range(conversion.count):
         _put_bits(wave_vgpr(wave, (instruction.decoded.destination[0] >> 2) - 256) + lane, target_bit + i * target_width, target_width,
                   results[i])

@@ -10,7 +10,8 @@ ScratchBaseForward    s102 or s103 written, then the base of scratch read before
 ====================  =========================================================================================================================
 
 Sources: LLVM 23, GCNHazardRecognizer (fixVALUTransCoexecutionHazards, fixWMMAHazards, checkWMMACoexecutionHazards, fixDsAtomicAsyncBarrierArriveB64,
-fixScratchBaseForwardingHazard). Where two matrix operations clash with an instruction only the later one counts, as there; calls and
+fixScratchBaseForwardingHazard). Where two matrix operations clash with an instruction only the later one counts, as there (LLVM 22 counts the
+first whose needs are not met, and lets the other one pass); calls and
 returns end all hazards, because compilers track nothing across them. S_SETREG of MODE needs nothing: LLVM 23 has a rule (fixSetRegMode), which it
 applies to bit 0 alone.
 """

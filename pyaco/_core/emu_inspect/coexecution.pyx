@@ -143,15 +143,22 @@ cdef uint32_t _matrix_reads(const Wave *wave, const Instruction *instruction, co
     return register_limit
 
 
+cdef bint _copies_itself(const Instruction *instruction) noexcept nogil:
+    """A copy of a register to itself, which LLVM puts before a permlane: who reads the register late reads what stood there."""
+    return (instruction.decoded.opcode == <uint16_t>op_v_mov_b32 and instruction.decoded.source[0] == instruction.decoded.destination[0]
+            and not instruction.decoded.format & (format_dpp16 | format_dpp8))
+
+
 cdef uint32_t _vector_writes(const Wave *wave, const Instruction *instruction, const Product *product) noexcept nogil:
     """The register of a matrix operation that a vector instruction writes; `register_limit`: none."""
     cdef Registers result
     cdef uint32_t slot, i
+    cdef uint32_t factors = 0 if _copies_itself(instruction) else 3
     for slot in range(instruction.decoded.destination_count):
         result = _result_of(wave, instruction, slot)
         if _overlap(&result, &product.result):
             return result.first >> 2
-        for i in range(3):
+        for i in range(factors):
             if _overlap(&result, &product.read[i]):
                 return result.first >> 2
     return register_limit

@@ -1,6 +1,6 @@
 """Undefined values and their way to a use. The contract is in ``uninitialized.pxd``."""
 from libc.stdint cimport int64_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset, strncmp
+from libc.string cimport memset, strncmp, strstr
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
@@ -137,20 +137,57 @@ cdef bint _inserts_byte(uint32_t opcode) noexcept nogil:
     return (opcode == <uint32_t>op_v_cvt_sr_fp8_f32 or opcode == <uint32_t>op_v_cvt_sr_bf8_f32 or opcode == <uint32_t>op_v_cvt_pkaccum_u8_f32)
 
 
+cdef uint64_t _lines_of(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint32_t slot, bint whole) noexcept nogil:
+    """The lanes in which a register of a factor is undefined; `whole`: all of its registers."""
+    cdef uint16_t address = instruction.decoded.source[slot]
+    cdef uint32_t first = address >> 2
+    cdef uint32_t i
+    cdef uint64_t lanes = 0
+    if whole or address < 4 * first_vgpr or not _is_register(address):
+        return _lanes_of(shadow, wave, address, instruction.decoded.source_bytes[slot])
+    for i in range(min(_dwords(wave, instruction.decoded.source_bytes[slot]), <uint32_t>(shadow_registers - first))):
+        if shadow.undefined[first + i]:
+            lanes |= shadow.undefined[first + i]
+            shadow.seen = shadow.reading[first + i]
+    return lanes
+
+
+cdef inline uint64_t _same_line(uint64_t lanes) noexcept nogil:
+    """All lanes that hold the same rows or columns, of 16, as some lanes."""
+    lanes |= lanes >> 32
+    lanes = (lanes | lanes >> 16) & 0xffff
+    return lanes * 0x0001000100010001ULL
+
+
+cdef uint64_t _undefined_products(Shadow *shadow, const Wave *wave, const Instruction *instruction, bint sparse) noexcept nogil:
+    """The lanes of the result, in each of its registers, to which a factor makes all elements undefined.
+
+    A lane holds elements of one row of A, of a column of B and of the result. One that is undefined makes the whole row or column undefined; a
+    column of a wave matrix is lanes of the result, rows count where all of them are. Of a sparse operation, rows of A choose elements of B;
+    of 32 rows, a register of A holds only half.
+    """
+    cdef const char *name = opcode_name[instruction.decoded.opcode]
+    cdef uint64_t whole = _whole_wave(wave)
+    cdef uint64_t rows = _lines_of(shadow, wave, instruction, 0, strstr(name, "_32x16x") != NULL)
+    cdef uint64_t columns = _lines_of(shadow, wave, instruction, 1, sparse)
+    if name[2] == c'w' or name[3] == c'w':                  # v_wmma, v_swmmac
+        rows, columns = _same_line(rows), _same_line(columns)
+    elif columns & whole != whole:
+        columns = 0
+    return whole if rows & whole == whole else columns & whole
+
+
 cdef void _matrix(Shadow *shadow, const Wave *wave, const Instruction *instruction) noexcept nogil:
-    """Each element of the sum is added to the same element of the result; each element of a factor reaches only some, but all of a factor all."""
+    """Each element of the sum is added to the same element of the result."""
     cdef const char *name = opcode_name[instruction.decoded.opcode]
     cdef bint halves = strncmp(name, "v_wmma_f16", 10) == 0 or strncmp(name, "v_wmma_bf16", 11) == 0
     cdef bint sparse = strncmp(name, "v_s", 3) == 0
     cdef uint16_t destination = instruction.decoded.destination[0]
     cdef uint16_t sum_ = destination if sparse else instruction.decoded.source[2]
     cdef uint32_t count = _dwords(wave, instruction.decoded.destination_bytes[0])
-    cdef uint64_t everywhere = 0
+    cdef uint64_t everywhere = _undefined_products(shadow, wave, instruction, sparse)
     cdef uint64_t lanes[32]
     cdef uint32_t i
-    for i in range(2):
-        if _lanes_of(shadow, wave, instruction.decoded.source[i], instruction.decoded.source_bytes[i]) == _whole_wave(wave):
-            everywhere = _whole_wave(wave)
     for i in range(min(count, <uint32_t>32)):
         lanes[i] = everywhere | _lanes_of(shadow, wave, <uint16_t>(sum_ + 4 * i), 4) if _is_register(sum_) else everywhere
         if halves:                                          # may keep the other halves

@@ -1,3 +1,5 @@
+from typing_extensions import Buffer
+
 from pyaco._core.isa.text_tables import TextTables
 
 class Listing:
@@ -7,6 +9,6 @@ class Listing:
     def entries(self) -> list[tuple[str, int, int]]: ...
 
 def disassemble_words(
-    code: bytes, wave_size: int, tables: TextTables, learn_after: int | None = None, halves: bool | None = None, exact: bool = False,
+    code: Buffer, wave_size: int, tables: TextTables, learn_after: int | None = None, halves: bool | None = None, exact: bool = False,
     as_text: bool = True,
 ) -> Listing: ...

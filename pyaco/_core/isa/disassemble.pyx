@@ -15,7 +15,7 @@ One pass prints; where a branch's target belongs it leaves a gap. When all targe
 from its end on, and the labels put in. It is written into the memory of the str that the caller gets, or into huge pages where bytes are wanted.
 """
 cimport cython
-from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.ref cimport PyObject, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -457,15 +457,12 @@ cdef class Listing:
         return found
 
 
-cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentative, bint as_text):
-    """The listing of `code` by a printer that knows its target; None where it is `tentative` and wants names of halves of registers."""
+cdef Listing _make_listing(const uint32_t *words, uint32_t count, Printer *t, int learn_after, bint tentative, bint as_text):
+    """The listing of `words` by a printer that knows its target; None where it is `tentative` and wants names of halves of registers."""
     cdef Listing listing = Listing(as_text)
     cdef Templates templates = Templates()
-    cdef uint32_t count = <uint32_t>(len(code) // 4)
     cdef uint32_t wait = usual_wait if learn_after < 0 else <uint32_t>learn_after
     cdef bint complete
-    # bytes begin at a multiple of four
-    cdef const uint32_t *words = <const uint32_t *><const char *>code
     if wait and count >= dwords_per_line_seen * wait:
         templates.start(t.level, wait, count // dwords_per_credit if learn_after < 0 else unlimited_credit)
     t.operands = &templates.operands if templates.learn_after else NULL
@@ -483,14 +480,14 @@ cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentati
     return listing
 
 
-def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, learn_after=None, halves=None, bint exact=False,
+def disassemble_words(code not None, uint32_t wave_size, TextTables tables not None, learn_after=None, halves=None, bint exact=False,
                       bint as_text=True):
     """Lines of text of machine code.
 
     Parameters
     ----------
     code
-        Machine code; a rest of less than four bytes is left out.
+        Machine code, a buffer that begins at a multiple of four (bytes do); a rest of less than four bytes is left out.
     wave_size
         32 or 64: how lane masks are written.
     tables
@@ -513,6 +510,9 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     """
     cdef Listing listing
     cdef Printer t
+    cdef Py_buffer view
+    cdef const uint32_t *words
+    cdef uint32_t count
     cdef int wait
     t.level = tables.level
     t.mask_dwords = wave_size >> 5
@@ -526,8 +526,14 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.tail = NULL
     list_dependencies(&t)
     wait = -1 if learn_after is None else <uint8_t>learn_after
-    listing = _make_listing(code, &t, wait, halves is None and not t.true16, as_text)
-    if listing is None:
-        t.true16 = True
-        listing = _make_listing(code, &t, wait, False, as_text)
+    PyObject_GetBuffer(code, &view, PyBUF_SIMPLE)
+    try:
+        words = <const uint32_t *>view.buf
+        count = <uint32_t>(view.len // 4)
+        listing = _make_listing(words, count, &t, wait, halves is None and not t.true16, as_text)
+        if listing is None:
+            t.true16 = True
+            listing = _make_listing(words, count, &t, wait, False, as_text)
+    finally:
+        PyBuffer_Release(&view)
     return listing

@@ -209,6 +209,11 @@ cdef void put_any_register(Printer *t, const uint16_t *slot, uint32_t size) noex
     t.kept = kept
 
 
+cdef inline bint _selects_by_words(uint16_t opcode) noexcept nogil:
+    """Whether the third source is two integers of 32 bits rather than one of 64."""
+    return opcode == op_v_perm_pk16_b4_u4 or opcode == op_v_perm_pk16_b6_u4 or opcode == op_v_perm_pk16_b8_u4
+
+
 cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
     cdef uint32_t code = d.source[position] >> 2
     cdef uint32_t size = d.source_bytes[position]
@@ -223,8 +228,8 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
     elif code == wide_literal_code and t.level >= gfx12_5:
         _put_wide_literal(t, d)
     elif 128 <= code <= 208 or 240 <= code <= 248:
-        if code == 248 and (size == 8 or takes_doubles(d.opcode) or t.facts[d.opcode] & fact_double_matrix
-                            or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
+        if code == 248 and (size == 8 and not (position == 2 and _selects_by_words(d.opcode)) or takes_doubles(d.opcode)
+                            or t.facts[d.opcode] & fact_double_matrix or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
             put_text(t, b"0.15915494309189532")
         else:
             put_name(t, domain_register_text, code)

@@ -86,7 +86,7 @@ cdef class TextTables:
     cdef const uint32_t *facts
     cdef const uint16_t *short_formats
     cdef const int16_t *unified
-    cdef bytes storage
+    cdef Py_buffer storage            # released with this
     cdef readonly str target
     cdef readonly uint32_t level
 

@@ -1,6 +1,76 @@
 """Names and facts of one chip, packed into bytes that are read where they lie."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
+from libc cimport errno
 from libc.string cimport memset
 from libcpp.vector cimport vector
+
+
+cdef extern from *:
+    """
+    #include <errno.h>
+    #include <fcntl.h>
+    #include <sys/mman.h>
+    #include <sys/stat.h>
+    #include <unistd.h>
+    // 0, or what went wrong; size -1: not a plain file, which is not opened, since a pipe would notice. An empty one is not mapped.
+    static int pyaco_map_file(const char *path, const char **begin, Py_ssize_t *size) {
+      struct stat status;
+      void *mapped;
+      int flags = MAP_PRIVATE, error = 0, file;
+    #ifdef MAP_POPULATE
+      flags |= MAP_POPULATE;
+    #endif
+      *size = -1;
+      if (stat(path, &status)) return errno;
+      if (!S_ISREG(status.st_mode)) return 0;
+      file = open(path, O_RDONLY | O_CLOEXEC);
+      if (file < 0 || fstat(file, &status)) error = errno;
+      else if ((*size = (Py_ssize_t)status.st_size) > 0) {
+        mapped = mmap(NULL, (size_t)*size, PROT_READ, flags, file, 0);
+        if (mapped == MAP_FAILED) error = errno;
+        else *begin = (const char *)mapped;
+      }
+      if (file >= 0) close(file);
+      return error;
+    }
+    """
+    int map_file "pyaco_map_file"(const char *path, const char **begin, Py_ssize_t *size)
+    int munmap(void *begin, size_t size)
+    bytes PyUnicode_EncodeFSDefault(str text)
+
+
+cdef class MappedFile:
+    """A plain file's bytes as a buffer, without a copy: to touch new memory takes longer than to copy into it.
+
+    Who replaces such a file while it is read has to make a new one in its place; one that is cut short ends the process.
+    """
+
+    cdef const char *begin
+    cdef Py_ssize_t size
+
+    def __cinit__(self, str path not None):
+        """Map it; OSError where it cannot be read, ValueError where it is not a plain file."""
+        cdef bytes name = PyUnicode_EncodeFSDefault(path)
+        cdef int error
+        if b"\0" in name:
+            raise ValueError("a name with a zero")
+        error = map_file(name, &self.begin, &self.size)
+        if error:
+            errno.errno = error
+            PyErr_SetFromErrnoWithFilenameObject(OSError, path)
+        if self.size < 0:
+            raise ValueError("not a plain file")
+
+    def __dealloc__(self):
+        if self.begin != NULL:
+            munmap(<void *>self.begin, <size_t>self.size)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, <void *>(self.begin if self.begin != NULL else <const char *>b""), self.size, True, flags)
+
+    def __len__(self):
+        return self.size
 
 
 cdef class TextTables:
@@ -14,13 +84,16 @@ cdef class TextTables:
         Its gfx level.
     """
 
-    def __init__(self, bytes storage):
-        """`storage` begins with what ``pack_text_tables`` made."""
-        cdef const char *begin = storage
-        cdef const Header *header = <const Header *>begin
-        if len(storage) < <Py_ssize_t>sizeof(Header) or header.bytes > <size_t>len(storage):
+    def __init__(self, storage):
+        """`storage` begins with what ``pack_text_tables`` made, and stays."""
+        cdef const char *begin
+        cdef const Header *header
+        PyBuffer_Release(&self.storage)
+        PyObject_GetBuffer(storage, &self.storage, PyBUF_SIMPLE)
+        begin = <const char *>self.storage.buf
+        header = <const Header *>begin
+        if self.storage.len < <Py_ssize_t>sizeof(Header) or header.bytes > <size_t>self.storage.len:
             raise ValueError("the tables are not whole")
-        self.storage = storage
         self.level = header.level
         self.target = (<bytes>begin[header.characters:header.characters + header.target_length]).decode()
         self.names.characters = begin + header.characters
@@ -32,6 +105,9 @@ cdef class TextTables:
         self.facts = <const uint32_t *>(begin + header.facts)
         self.short_formats = <const uint16_t *>(begin + header.short_formats)
         self.unified = <const int16_t *>(begin + header.unified)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.storage)
 
 
 def pack_text_tables(str target, uint32_t level, list domains, set silent, bytes facts, bytes short_formats, bytes unified):

@@ -149,6 +149,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             # as a bfloat16 constant it is truncated, not rounded
             pattern = 0x3e22
         code = 128 if pattern == 0 else _inline_code(_widened(j, pattern, bits), _width_of_pattern(j, bits), has_inverse_pi)
+        if bits == 64 and _is_pair_of_words(j) and float_bits(<float>o.number) == 0x3e22f983:
+            code = 248
         if code and not (o.is_literal or takes_literals_alone(j.d.opcode)) and _takes_inline(j, code):
             return <uint16_t>(code * 4)
         if bits == 64 and j.c.level >= gfx12_5 and opcode_flags[j.d.opcode] & opcode_flag_literal:
