@@ -156,15 +156,20 @@ cdef inline bint _filter_lines(ImageWork *work, uint32_t sixteens) noexcept nogi
     return filter_by_lines(work.level[0], sixteens, coordinate, rows)
 
 
-cdef inline bint _open_window(ImageWork *work, uint32_t slice_, ImageRow *places, TexelWindow *window) noexcept nogil:
-    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so, or are few."""
-    cdef const float *coordinate[2]
+cdef inline bint _asks_for_window(ImageWork *work, const float **coordinate) noexcept nogil:
+    """Whether the places of a wave are looked for in a window: of elements of four bytes that are filtered. False: they are not, or are few."""
     if work.filter != image_linear or work.view.format.bytes != 4 or not work.core.active >> 16:
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
-    return open_window(work.level[0], work.core.halves, coordinate, slice_, places, window[0])
+    return True
+
+
+cdef inline bint _open_window(ImageWork *work, ImageRow *places, TexelWindow *window) noexcept nogil:
+    """Find the window of a wave's places. False: they do not lie so."""
+    cdef const float *coordinate[2]
+    return _asks_for_window(work, coordinate) and open_window(work.level[0], work.core.halves, coordinate, places, window[0])
 
 
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
@@ -173,7 +178,7 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     Where all lanes are one grid, or lie in one window, they are placed and read at once.
     """
     cdef ImageRow places[2]
-    cdef TexelWindow window
+    cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef OnlySlice only
     cdef uint32_t half
@@ -183,10 +188,10 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     if only.known and work.view.format.bytes == 4 and work.core.full:
         if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work, 2 * work.core.halves)):
             return True
-        if _open_window(work, only.entry, places, &window):
+        if _asks_for_window(work, coordinate):
             _open_results(work, &rows)
-            filter_window(window, work.core.halves, places, rows)
-            return True
+            if filter_in_byte_window(work.level[0], work.core.halves, coordinate, only.entry, rows):
+                return True
     for half in range(work.core.end_half):
         _open_half(work, half)
         if not _place_at_once(work, &only, &places[half]):
@@ -224,7 +229,7 @@ cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, flo
     cdef const uint32_t *component[4]
     cdef float *to
     cdef uint32_t half, corner
-    if _open_window(work, 0, places, &window):
+    if _open_window(work, places, &window):
         if reference == NULL:
             return filter_singles_in_window(window, work.core.halves, places, found)
         compare_in_window(window, work.core.halves, places, work.sampler.compare, reference, found)
@@ -348,14 +353,13 @@ cdef bint _sample_fours(ImageWork *work, const FloatRows *rows) noexcept nogil:
 cdef bint _sample_planes(ImageWork *work, const FloatRows *rows) noexcept nogil:
     """The same of bytes that tables give the meaning of, which is never a NaN."""
     cdef ImageRow places[2]
-    cdef TexelWindow window
+    cdef const float *coordinate[2]
     cdef Elements elements[4]
     cdef PlanesOf planes
     cdef uint32_t half
     _open_planes(work, &planes)
-    if _open_window(work, 0, places, &window):
-        for half in range(work.core.halves):
-            filter_planes_in_window(window, half, places[half], planes, rows[half])
+    if (_asks_for_window(work, coordinate)
+            and filter_meanings_in_window(work.level[0], work.core.halves, coordinate, planes, rows[0])):
         return True
     if not _place_wave(work, places):
         return False

@@ -40,13 +40,13 @@ static inline uint32_t square_entry(const ImageAxis &axis, uint32_t end, int32_t
 }
 
 // Copy the squares of a window to lines.
-__attribute__((always_inline)) static inline void copy_squares(const ImageTexels &level, const int32_t *begin, uint32_t slice, TexelWindow &window) {
+__attribute__((always_inline)) static inline void copy_squares(const ImageTexels &level, const int32_t *begin, TexelWindow &window) {
     const TexelSquares &squares = *level.squares;
     const __m512i upper = _mm512_load_si512(squares.dword[0]), lower = _mm512_xor_si512(upper, _mm512_set1_epi32((int)squares.line[2]));
     const uint8_t *host = level.host;
     uint32_t column[window_edge / square_edge];
     for (int number = 0; number < window_edge / square_edge; ++number)
-        column[number] = square_entry(level.axis[0], squares.end_column, begin[0], number) ^ slice;
+        column[number] = square_entry(level.axis[0], squares.end_column, begin[0], number);
 #pragma GCC unroll 4
     for (int number = 0; number < window_edge / square_edge; ++number) {
         const uint32_t line = square_entry(level.axis[1], squares.end_line, begin[1], number);
@@ -104,14 +104,13 @@ template <int count> struct WindowPlaces {
     }
 };
 
-// Open the window of a wave, in a slice by its entry.
+// Open the window of a wave.
 template <int count>
-__attribute__((noinline)) static bool open_window_of(const ImageTexels &level, const float *const *coordinate, uint32_t slice, ImageRow *row,
-                                                     TexelWindow &window) {
+__attribute__((noinline)) static bool open_window_of(const ImageTexels &level, const float *const *coordinate, ImageRow *row, TexelWindow &window) {
     WindowPlaces<count> places;
     if (!places.find(level, level.squares->end_column, level.squares->end_line, coordinate, row))
         return false;
-    copy_squares(level, places.begin, slice, window);
+    copy_squares(level, places.begin, window);
 #pragma GCC unroll 4
     for (int part = 0; part < count; ++part)
         put_fetched(window.offset + fetch_lanes * part,
@@ -130,11 +129,15 @@ static inline bool may_be_window(const ImageTexels &level, const float *const *c
     return true;
 }
 
-static inline bool open_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice, ImageRow *row,
-                               TexelWindow &window) {
-    if (!level.squares || slice & (square_bytes - 1) || !may_be_window(level, coordinate, (int)rows * image_row))
+// The same of a level in squares, in a slice.
+static inline bool may_be_window(const ImageTexels &level, const float *const *coordinate, uint32_t slice, unsigned rows) {
+    return level.squares && !(slice & (square_bytes - 1)) && may_be_window(level, coordinate, (int)rows * image_row);
+}
+
+static inline bool open_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, ImageRow *row, TexelWindow &window) {
+    if (!may_be_window(level, coordinate, 0, rows))
         return false;
-    return rows == 2 ? open_window_of<4>(level, coordinate, slice, row, window) : open_window_of<2>(level, coordinate, slice, row, window);
+    return rows == 2 ? open_window_of<4>(level, coordinate, row, window) : open_window_of<2>(level, coordinate, row, window);
 }
 
 // Two texels beside each other, of a line or of the one below, for the lanes 0, 1, 4, 5 and so on from one on.
@@ -148,45 +151,6 @@ __attribute__((always_inline)) static inline __m512i window_pairs(const TexelWin
 // The left dwords of pairs, or the right ones, in the order of the lanes; `second` has those of the lanes 2, 3, 6, 7 and so on.
 template <int side> __attribute__((always_inline)) static inline __m512i of_pairs(__m512i first, __m512i second) {
     return _mm512_castps_si512(_mm512_shuffle_ps(_mm512_castsi512_ps(first), _mm512_castsi512_ps(second), side ? 0xdd : 0x88));
-}
-
-// Sums of the bytes of pairs, with weights of 65536 in all: those of even bytes, or of odd ones, where the texels were.
-__attribute__((always_inline)) static inline __m512i mixed_bytes(__m512i upper, __m512i lower, __m512i above, __m512i below, __m512i across) {
-    const __m512i bias = _mm512_set1_epi16(-0x8000);
-    const __m512i beside = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
-    const __m512i sums = _mm512_add_epi16(_mm512_mullo_epi16(upper, above), _mm512_mullo_epi16(lower, below));
-    return _mm512_add_epi32(_mm512_madd_epi16(_mm512_shuffle_epi8(_mm512_xor_si512(sums, bias), beside), across), _mm512_set1_epi32(256 << 15));
-}
-
-// Filter elements of four 8-bit channels for the lanes of a wave.
-static inline void filter_window(const TexelWindow &window, unsigned rows, const ImageRow *row, const RowsOf<float> &to) {
-    const RowsOf<float> out = to;
-    const __m512i bytes = _mm512_set1_epi32(0x00ff00ff), whole = _mm512_set1_epi16(256);
-#pragma GCC unroll 1
-    for (int lane = 0; lane < (int)rows * image_row; lane += fetch_lanes) {
-        const __m512i x = wide_of(row[lane / image_row].weight[0] + lane % image_row);
-        const __m512i y = wide_of(row[lane / image_row].weight[1] + lane % image_row);
-        const __m512i across = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), x), _mm512_slli_epi32(x, 16));
-        const __m512i down = _mm512_or_si512(y, _mm512_slli_epi32(y, 16));
-        __m512i even[2], odd[2];
-#pragma GCC unroll 2
-        for (int part = 0; part < 2; ++part) {
-            const __m512i of_part = part ? _mm512_unpackhi_epi32(across, across) : _mm512_unpacklo_epi32(across, across);
-            const __m512i below = part ? _mm512_unpackhi_epi32(down, down) : _mm512_unpacklo_epi32(down, down);
-            const __m512i above = _mm512_sub_epi16(whole, below);
-            const __m512i upper = window_pairs(window, lane + 2 * part, 0), lower = window_pairs(window, lane + 2 * part, 1);
-            even[part] = mixed_bytes(_mm512_and_si512(upper, bytes), _mm512_and_si512(lower, bytes), above, below, of_part);
-            odd[part] = mixed_bytes(_mm512_srli_epi16(upper, 8), _mm512_srli_epi16(lower, 8), above, below, of_part);
-        }
-        if (out.row[0])
-            put_wide_sums(of_pairs<0>(even[0], even[1]), out.row[0] + lane);
-        if (out.row[1])
-            put_wide_sums(of_pairs<0>(odd[0], odd[1]), out.row[1] + lane);
-        if (out.row[2])
-            put_wide_sums(of_pairs<1>(even[0], even[1]), out.row[2] + lane);
-        if (out.row[3])
-            put_wide_sums(of_pairs<1>(odd[0], odd[1]), out.row[3] + lane);
-    }
 }
 
 // The corners of sixteen lanes.
@@ -203,21 +167,7 @@ struct WindowCorners {
     }
 };
 
-// As `gather_bytes`, for a wave.
-static inline void gather_window(const TexelWindow &window, unsigned rows, unsigned byte, const RowsOf<float> &to) {
-    static const int row_of[4] = {3, 2, 0, 1};
-    const RowsOf<float> out = to;
-    const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
-#pragma GCC unroll 1
-    for (int lane = 0; lane < (int)rows * image_row; lane += fetch_lanes) {
-        const WindowCorners corners(window, lane);
-#pragma GCC unroll 4
-        for (int corner = 0; corner < 4; ++corner)
-            _mm512_storeu_ps(out.row[row_of[corner]] + lane, unorm8_of(_mm512_srl_epi32(corners.of[corner], shift), 0));
-    }
-}
-
-// The same of elements of one float, in the order of the corners as their sums are rounded. False: some sum is no number.
+// Filter elements of one float, in the order of the corners as their sums are rounded. False: some sum is no number.
 static inline bool filter_singles_in_window(const TexelWindow &window, unsigned rows, const ImageRow *row, float *to) {
     const __m512d whole = _mm512_set1_pd(256.0), unit = _mm512_set1_pd(0x1p-16), zero = _mm512_setzero_pd();
     const auto eight_from = [&](int lane) __attribute__((always_inline)) {
@@ -279,9 +229,7 @@ static inline void compare_in_window(const TexelWindow &window, unsigned rows, c
     by_function[function & 7](window, rows, row, reference, to);
 }
 #else
-static inline bool open_window(const ImageTexels &, unsigned, const float *const *, uint32_t, ImageRow *, TexelWindow &) { return false; }
-static inline void filter_window(const TexelWindow &, unsigned, const ImageRow *, const RowsOf<float> &) {}
-static inline void gather_window(const TexelWindow &, unsigned, unsigned, const RowsOf<float> &) {}
+static inline bool open_window(const ImageTexels &, unsigned, const float *const *, ImageRow *, TexelWindow &) { return false; }
 static inline bool filter_singles_in_window(const TexelWindow &, unsigned, const ImageRow *, float *) { return false; }
 static inline void compare_in_window(const TexelWindow &, unsigned, const ImageRow *, unsigned, const float *, float *) {}
 #endif
