@@ -1,5 +1,6 @@
 // Windows (image_windows.h) of elements of four bytes on hosts that look bytes up in tables (AVX512_VBMI): each byte of the elements is a plane of 256
-// values, in which a permutation finds the texels of all lanes of a wave. Filters, gathers, and filters of bytes that a table gives the meaning of.
+// values, in which a permutation finds the texels of all lanes of a wave. Filters, gathers, comparisons, and filters of bytes that a table gives the
+// meaning of.
 //
 // Vectors of 64 bytes have the lanes in the order in which four vectors of dwords are packed: in each sixteen bytes, four lanes of each of them. Unpacking
 // gives these back as they were.
@@ -9,10 +10,7 @@
 #include "image_windows.h"
 
 #if defined(__AVX512F__)
-// By byte of an element and line of squares: four squares beside each other, with the lines of a square one after the other.
-struct ByteWindow {
-    alignas(64) uint8_t plane[4][window_edge / square_edge][64];
-};
+#define LOOKS_UP_MEMBER __attribute__((target("avx512vbmi"), always_inline)) inline
 
 // Where a wave's texels lie in a plane: corners, in their order, with the weights along x in bytes.
 struct ByteCorners {
@@ -29,8 +27,9 @@ LOOKS_UP_BYTES void read_planes(const ImageTexels &level, const uint32_t *column
     }
 }
 
-// Copy a window's squares to planes; `turned` has the bits that are to be inverted.
-LOOKS_UP_BYTES void copy_planes(const ImageTexels &level, const int32_t *begin, uint32_t slice, __m512i turned, ByteWindow &window) {
+// Copy a window's squares to planes, by byte of an element: lines of four squares, a square after the other, in lines. `turned` has the bits that are to be
+// inverted.
+LOOKS_UP_BYTES void copy_planes(const ImageTexels &level, const int32_t *begin, uint32_t slice, __m512i turned, BytePlanes &window) {
     uint32_t column[window_edge / square_edge];
     for (int number = 0; number < window_edge / square_edge; ++number)
         column[number] = square_entry(level.axis[0], level.squares->end_column, begin[0], number) ^ slice;
@@ -40,10 +39,10 @@ LOOKS_UP_BYTES void copy_planes(const ImageTexels &level, const int32_t *begin, 
         read_planes(level, column, square_entry(level.axis[1], level.squares->end_line, begin[1], number), turned, square);
         const __m512i low = _mm512_shuffle_i32x4(square[0], square[1], 0x44), high = _mm512_shuffle_i32x4(square[0], square[1], 0xee);
         const __m512i next_low = _mm512_shuffle_i32x4(square[2], square[3], 0x44), next_high = _mm512_shuffle_i32x4(square[2], square[3], 0xee);
-        _mm512_store_si512(window.plane[0][number], _mm512_shuffle_i32x4(low, next_low, 0x88));
-        _mm512_store_si512(window.plane[1][number], _mm512_shuffle_i32x4(low, next_low, 0xdd));
-        _mm512_store_si512(window.plane[2][number], _mm512_shuffle_i32x4(high, next_high, 0x88));
-        _mm512_store_si512(window.plane[3][number], _mm512_shuffle_i32x4(high, next_high, 0xdd));
+        _mm512_store_si512(window.byte[0] + 64 * number, _mm512_shuffle_i32x4(low, next_low, 0x88));
+        _mm512_store_si512(window.byte[1] + 64 * number, _mm512_shuffle_i32x4(low, next_low, 0xdd));
+        _mm512_store_si512(window.byte[2] + 64 * number, _mm512_shuffle_i32x4(high, next_high, 0x88));
+        _mm512_store_si512(window.byte[3] + 64 * number, _mm512_shuffle_i32x4(high, next_high, 0xdd));
     }
 }
 
@@ -116,36 +115,44 @@ LOOKS_UP_BYTES FourCorners mixed_along_x(const ByteTable &table, const ByteCorne
     return paired_words(low[0], high[0], low[1], high[1]);
 }
 
-// Find the places of a wave's filter in a window.
-template <int count>
-__attribute__((always_inline)) static inline bool find_in_window(const ImageTexels &level, const float *const *coordinate, ImageRow *row,
-                                                                 WindowPlaces<count> &places) {
-    return places.find(level, level.squares->end_column, level.squares->end_line, coordinate, row);
-}
+// A window, and a wave's places in it; their weights go to its rows.
+template <int count, bool halved> struct OpenByteWindow {
+    BytePlanes planes;
+    ByteCorners corners;
+    ImageRow row[2];
+
+    // False: no window holds them, or some place is not exact.
+    LOOKS_UP_MEMBER bool open(const ImageTexels &level, const float *const *coordinate, uint32_t slice, __m512i turned) {
+        WindowPlaces<count> places;
+        if (!places.find(level, level.squares->end_column, level.squares->end_line, coordinate, row))
+            return false;
+        copy_planes(level, places.begin, slice, turned, planes);
+        find_byte_corners<count, halved>(places, row, corners);
+        return true;
+    }
+
+    LOOKS_UP_MEMBER __m512i weight(int axis, int part) const { return wide_of(row[part / 2].weight[axis] + fetch_lanes * (part % 2)); }
+};
 
 template <int count>
 __attribute__((target("avx512vbmi"), noinline)) static bool filter_byte_window_of(const ImageTexels &level, const float *const *coordinate, uint32_t slice,
                                                                                   const RowsOf<float> &to) {
     const RowsOf<float> out = to;
-    ImageRow row[2];
-    WindowPlaces<count> places;
-    if (!find_in_window(level, coordinate, row, places))
+    OpenByteWindow<count, true> window;
+    if (!window.open(level, coordinate, slice, _mm512_set1_epi8(-128)))
         return false;
-    ByteWindow window;
-    ByteCorners corners;
-    copy_planes(level, places.begin, slice, _mm512_set1_epi8(-128), window);
-    find_byte_corners<count, true>(places, row, corners);
+    const ByteCorners corners = window.corners;
     const __m512i low = _mm512_unpacklo_epi8(corners.near, corners.far), high = _mm512_unpackhi_epi8(corners.near, corners.far);
     __m512i down[count];
     for (int part = 0; part < count; ++part) {
-        const __m512i y = wide_of(row[part / 2].weight[1] + fetch_lanes * (part % 2));
+        const __m512i y = window.weight(1, part);
         down[part] = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
     }
 #pragma GCC unroll 1
     for (int byte = 0; byte < 4; ++byte) {
         if (!out.row[byte])
             continue;
-        const FourCorners mixed = mixed_along_x(byte_table(window.plane[byte]), corners, low, high);
+        const FourCorners mixed = mixed_along_x(byte_table(window.planes.byte[byte]), corners, low, high);
 #pragma GCC unroll 4
         for (int part = 0; part < count; ++part)
             put_wide_sums(_mm512_add_epi32(_mm512_madd_epi16(mixed.of[part], down[part]), _mm512_set1_epi32(128 << 16)),
@@ -159,18 +166,13 @@ __attribute__((target("avx512vbmi"), noinline)) static bool gather_byte_window_o
                                                                                   const RowsOf<float> &to) {
     static const int row_of[4] = {3, 2, 0, 1};
     const RowsOf<float> out = to;
-    ImageRow row[2];
-    WindowPlaces<count> places;
-    if (!find_in_window(level, coordinate, row, places))
+    OpenByteWindow<count, false> window;
+    if (!window.open(level, coordinate, 0, _mm512_setzero_si512()))
         return false;
-    ByteWindow window;
-    ByteCorners corners;
-    copy_planes(level, places.begin, 0, _mm512_setzero_si512(), window);
-    find_byte_corners<count, false>(places, row, corners);
-    const ByteTable table = byte_table(window.plane[byte]);
+    const ByteTable table = byte_table(window.planes.byte[byte]);
 #pragma GCC unroll 4
     for (int corner = 0; corner < 4; ++corner) {
-        const __m512i found = look_up_bytes(table, corners.index[corner]);
+        const __m512i found = look_up_bytes(table, window.corners.index[corner]);
         const __m512i low = _mm512_unpacklo_epi8(found, found), high = _mm512_unpackhi_epi8(found, found);
         const FourCorners repeated = paired_words(low, high, low, high);
 #pragma GCC unroll 4
@@ -180,68 +182,153 @@ __attribute__((target("avx512vbmi"), noinline)) static bool gather_byte_window_o
     return true;
 }
 
-// The singles that values of the four corners mean, mixed, for a wave.
-template <int count>
-LOOKS_UP_BYTES void filter_meanings(const BytePlanes &planes, const FourCorners &values, const double (*share)[2 * image_row], float *to) {
+// The singles that planes have at the places of a wave's corners.
+LOOKS_UP_BYTES void look_up_singles(const BytePlanes &planes, const __m512i *index, FourCorners *singles) {
     __m512i found[4][4];
     for (int plane = 0; plane < 4; ++plane) {
         const ByteTable table = byte_table(planes.byte[plane]);
         for (int corner = 0; corner < 4; ++corner)
-            found[corner][plane] = look_up_bytes(table, values.of[corner]);
+            found[corner][plane] = look_up_bytes(table, index[corner]);
     }
-    __m512d sum[2 * count];
-    for (int corner = 0; corner < 4; ++corner) {
-        const FourCorners singles = singles_of_planes(found[corner]);
-        for (int part = 0; part < count; ++part) {
-            const __m512 single = _mm512_castsi512_ps(singles.of[part]);
-            const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(single)), high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(single, 1));
-            const double *of_part = share[corner] + fetch_lanes * part;
-            const __m512d share_low = _mm512_load_pd(of_part), share_high = _mm512_load_pd(of_part + image_chunk);
-            sum[2 * part] = corner ? _mm512_fmadd_pd(low, share_low, sum[2 * part]) : _mm512_mul_pd(low, share_low);
-            sum[2 * part + 1] = corner ? _mm512_fmadd_pd(high, share_high, sum[2 * part + 1]) : _mm512_mul_pd(high, share_high);
+    for (int corner = 0; corner < 4; ++corner)
+        singles[corner] = singles_of_planes(found[corner]);
+}
+
+// The corners' shares of a sum, for a wave.
+struct WaveShares {
+    alignas(64) double of[4][2 * image_row];
+
+    __attribute__((always_inline)) WaveShares(const ImageRow *row, int lanes) {
+#pragma GCC unroll 1
+        for (int lane = 0; lane < lanes; lane += image_chunk) {
+            const EightShares shares(row[lane / image_row], lane % image_row);
+            for (int corner = 0; corner < 4; ++corner)
+                _mm512_store_pd(of[corner] + lane, shares.of[corner]);
         }
     }
+};
+
+// The sums of such singles, in the order of the corners as they may be rounded. Returns whether some are no numbers.
+template <int count>
+LOOKS_UP_BYTES bool filter_planes_at(const BytePlanes &planes, const __m512i *index, const WaveShares &shares, float *to) {
+    FourCorners singles[4];
+    look_up_singles(planes, index, singles);
+    __m512d sum[2 * count];
     for (int part = 0; part < 2 * count; ++part)
-        put_doubles(sum[part], to + image_chunk * part);
+        sum[part] = _mm512_setzero_pd();      // zeros are positive
+    for (int corner = 0; corner < 4; ++corner)
+        for (int part = 0; part < count; ++part) {
+            const __m512 single = _mm512_castsi512_ps(singles[corner].of[part]);
+            const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(single)), high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(single, 1));
+            const double *share = shares.of[corner] + fetch_lanes * part;
+            sum[2 * part] = _mm512_fmadd_pd(low, _mm512_load_pd(share), sum[2 * part]);
+            sum[2 * part + 1] = _mm512_fmadd_pd(high, _mm512_load_pd(share + image_chunk), sum[2 * part + 1]);
+        }
+    unsigned strange = 0;
+    for (int part = 0; part < count; ++part) {
+        const __m512 low = _mm512_castps256_ps512(_mm512_cvtpd_ps(sum[2 * part]));
+        const __m512 rounded = _mm512_insertf32x8(low, _mm512_cvtpd_ps(sum[2 * part + 1]), 1);
+        strange |= _mm512_cmp_ps_mask(rounded, rounded, _CMP_UNORD_Q);
+        _mm512_storeu_ps(to + fetch_lanes * part, rounded);
+    }
+    return strange != 0;
 }
 
 template <int count>
 __attribute__((target("avx512vbmi"), noinline)) static bool filter_meanings_in_window_of(const ImageTexels &level, const float *const *coordinate,
                                                                                          const PlanesOf &planes, const RowsOf<float> &to) {
     const RowsOf<float> out = to;
-    ImageRow row[2];
-    WindowPlaces<count> places;
-    if (!find_in_window(level, coordinate, row, places))
+    OpenByteWindow<count, false> window;
+    if (!window.open(level, coordinate, 0, _mm512_setzero_si512()))
         return false;
-    ByteWindow window;
-    ByteCorners corners;
-    alignas(64) double share[4][2 * image_row];
-    copy_planes(level, places.begin, 0, _mm512_setzero_si512(), window);
-    find_byte_corners<count, false>(places, row, corners);
-#pragma GCC unroll 1
-    for (int lane = 0; lane < count * fetch_lanes; lane += image_chunk) {
-        const EightShares shares(row[lane / image_row], lane % image_row);
-        for (int corner = 0; corner < 4; ++corner)
-            _mm512_store_pd(share[corner] + lane, shares.of[corner]);
-    }
+    const WaveShares shares(window.row, count * fetch_lanes);
 #pragma GCC unroll 1
     for (int byte = 0; byte < 4; ++byte) {
         if (!out.row[byte])
             continue;
-        const ByteTable table = byte_table(window.plane[byte]);
-        FourCorners values;
+        const ByteTable table = byte_table(window.planes.byte[byte]);
+        __m512i value[4];
         for (int corner = 0; corner < 4; ++corner)
-            values.of[corner] = look_up_bytes(table, corners.index[corner]);
-        filter_meanings<count>(*planes.byte[byte], values, share, out.row[byte]);
+            value[corner] = look_up_bytes(table, window.corners.index[corner]);
+        filter_planes_at<count>(*planes.byte[byte], value, shares, out.row[byte]);
     }
     return true;
 }
+
+template <int count>
+__attribute__((target("avx512vbmi"), noinline)) static bool filter_singles_in_window_of(const ImageTexels &level, const float *const *coordinate, float *to) {
+    OpenByteWindow<count, false> window;
+    if (!window.open(level, coordinate, 0, _mm512_setzero_si512()))
+        return false;
+    const WaveShares shares(window.row, count * fetch_lanes);
+    return !filter_planes_at<count>(window.planes, window.corners.index, shares, to);
+}
+
+// The elements of a wave's corners, and the weights of its places.
+template <int count> struct ComparedCorners {
+    __m512i of[4][count], right[count], down[count];
+};
+
+template <int count>
+__attribute__((target("avx512vbmi"), noinline)) static bool find_compared_corners(const ImageTexels &level, const float *const *coordinate,
+                                                                                  ComparedCorners<count> &found) {
+    OpenByteWindow<count, false> window;
+    if (!window.open(level, coordinate, 0, _mm512_setzero_si512()))
+        return false;
+    FourCorners singles[4];
+    look_up_singles(window.planes, window.corners.index, singles);
+    for (int part = 0; part < count; ++part) {
+        for (int corner = 0; corner < 4; ++corner)
+            found.of[corner][part] = singles[corner].of[part];
+        found.right[part] = window.weight(0, part);
+        found.down[part] = window.weight(1, part);
+    }
+    return true;
+}
+#undef LOOKS_UP_MEMBER
 #undef LOOKS_UP_BYTES
+
+template <int predicate, int count>
+static inline void compare_corners_by(const ComparedCorners<count> &corners, const float *reference, float *to) {
+#pragma GCC unroll 1
+    for (int part = 0; part < count; ++part) {
+        const __m512i right = corners.right[part], left = _mm512_sub_epi32(_mm512_set1_epi32(256), right), y = corners.down[part];
+        const __m512i down = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
+        const __m512 given = _mm512_loadu_ps(reference + fetch_lanes * part);
+        const auto share = [=](__m512i near, __m512i far) __attribute__((always_inline)) {
+            const __m512i passes_left = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(given, _mm512_castsi512_ps(near), predicate), left);
+            return _mm512_mask_add_epi32(passes_left, _mm512_cmp_ps_mask(given, _mm512_castsi512_ps(far), predicate), passes_left, right);
+        };
+        const __m512i above = share(corners.of[0][part], corners.of[1][part]), below = share(corners.of[2][part], corners.of[3][part]);
+        const __m512i sum = _mm512_madd_epi16(_mm512_or_si512(above, _mm512_slli_epi32(below, 16)), down);
+        _mm512_storeu_ps(to + fetch_lanes * part, _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(0x1p-16f)));
+    }
+}
+
+template <int count>
+static inline bool compare_in_window_of(const ImageTexels &level, const float *const *coordinate, unsigned function, const float *reference, float *to) {
+    typedef void (*Compare)(const ComparedCorners<count> &, const float *, float *);
+    static const Compare by_function[8] = {
+        compare_corners_by<_CMP_FALSE_OQ, count>, compare_corners_by<_CMP_LT_OQ, count>, compare_corners_by<_CMP_EQ_OQ, count>,
+        compare_corners_by<_CMP_LE_OQ, count>, compare_corners_by<_CMP_GT_OQ, count>, compare_corners_by<_CMP_NEQ_OQ, count>,
+        compare_corners_by<_CMP_GE_OQ, count>, compare_corners_by<_CMP_TRUE_UQ, count>,
+    };
+    ComparedCorners<count> corners;
+    if (!find_compared_corners(level, coordinate, corners))
+        return false;
+    by_function[function & 7](corners, reference, to);
+    return true;
+}
+
+// Whether the places of a wave may lie in a window whose bytes are looked up, in a slice by its entry.
+static inline bool may_be_byte_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice) {
+    return byte_look_ups && level.squares && !(slice & (square_bytes - 1)) && may_be_window(level, coordinate, (int)rows * image_row);
+}
 
 // Filter elements of four 8-bit channels for a wave, in a slice by its entry. False: no window holds the places, or the host does not look bytes up.
 static inline bool filter_in_byte_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice,
                                          const RowsOf<float> &to) {
-    if (!byte_look_ups || !may_be_window(level, coordinate, slice, rows))
+    if (!may_be_byte_window(level, rows, coordinate, slice))
         return false;
     return rows == 2 ? filter_byte_window_of<4>(level, coordinate, slice, to) : filter_byte_window_of<2>(level, coordinate, slice, to);
 }
@@ -249,7 +336,7 @@ static inline bool filter_in_byte_window(const ImageTexels &level, unsigned rows
 // As `gather_bytes`, for a wave.
 static inline bool gather_in_byte_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, unsigned byte,
                                          const RowsOf<float> &to) {
-    if (!byte_look_ups || !may_be_window(level, coordinate, 0, rows))
+    if (!may_be_byte_window(level, rows, coordinate, 0))
         return false;
     return rows == 2 ? gather_byte_window_of<4>(level, coordinate, byte, to) : gather_byte_window_of<2>(level, coordinate, byte, to);
 }
@@ -257,12 +344,30 @@ static inline bool gather_in_byte_window(const ImageTexels &level, unsigned rows
 // Filter channels of eight bits that tables give the meaning of.
 static inline bool filter_meanings_in_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, const PlanesOf &planes,
                                              const RowsOf<float> &to) {
-    if (!may_be_window(level, coordinate, 0, rows))
+    if (!may_be_byte_window(level, rows, coordinate, 0))
         return false;
     return rows == 2 ? filter_meanings_in_window_of<4>(level, coordinate, planes, to) : filter_meanings_in_window_of<2>(level, coordinate, planes, to);
+}
+
+// Filter elements of one float. False also where some sum is no number.
+static inline bool filter_singles_in_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, float *to) {
+    if (!may_be_byte_window(level, rows, coordinate, 0))
+        return false;
+    return rows == 2 ? filter_singles_in_window_of<4>(level, coordinate, to) : filter_singles_in_window_of<2>(level, coordinate, to);
+}
+
+// The share of the texels that each lane's reference passes the comparison with; `function` as for `filter_compared`.
+static inline bool compare_in_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, unsigned function, const float *reference,
+                                     float *to) {
+    if (!may_be_byte_window(level, rows, coordinate, 0))
+        return false;
+    return rows == 2 ? compare_in_window_of<4>(level, coordinate, function, reference, to)
+                     : compare_in_window_of<2>(level, coordinate, function, reference, to);
 }
 #else
 static inline bool filter_in_byte_window(const ImageTexels &, unsigned, const float *const *, uint32_t, const RowsOf<float> &) { return false; }
 static inline bool gather_in_byte_window(const ImageTexels &, unsigned, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 static inline bool filter_meanings_in_window(const ImageTexels &, unsigned, const float *const *, const PlanesOf &, const RowsOf<float> &) { return false; }
+static inline bool filter_singles_in_window(const ImageTexels &, unsigned, const float *const *, float *) { return false; }
+static inline bool compare_in_window(const ImageTexels &, unsigned, const float *const *, unsigned, const float *, float *) { return false; }
 #endif

@@ -129,12 +129,7 @@ cdef extern from "image_nearest.h" nogil:
                             unsigned int count, bint floats, uint32_t *registers)
 
 cdef extern from "image_windows.h" nogil:
-    cdef struct TexelWindow:
-        pass
-    bint open_window(const ImageTexels &level, unsigned int rows, const float **coordinate, ImageRow *row, TexelWindow &window)
-    bint filter_singles_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, float *to)
-    void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference,
-                           float *to)
+    bint place_by_window(const ImageTexels &level, unsigned int rows, const float **coordinate, ImageRow *row)
 
 cdef extern from "image_planes.h" nogil:
     bint byte_look_ups
@@ -150,6 +145,9 @@ cdef extern from "image_byte_windows.h" nogil:
     bint gather_in_byte_window(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int byte, const FloatRows &to)
     bint filter_meanings_in_window(const ImageTexels &level, unsigned int rows, const float **coordinate, const PlanesOf &planes,
                                    const FloatRows &to)
+    bint filter_singles_in_window(const ImageTexels &level, unsigned int rows, const float **coordinate, float *to)
+    bint compare_in_window(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int function, const float *reference,
+                           float *to)
 
 cdef extern from "image_line_filters.h" nogil:
     bint filter_by_lines(const ImageTexels &level, unsigned int sixteens, const float **coordinate, const FloatRows &to)

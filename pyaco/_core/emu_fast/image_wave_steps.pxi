@@ -166,12 +166,6 @@ cdef inline bint _asks_for_window(ImageWork *work, const float **coordinate) noe
     return True
 
 
-cdef inline bint _open_window(ImageWork *work, ImageRow *places, TexelWindow *window) noexcept nogil:
-    """Find the window of a wave's places. False: they do not lie so."""
-    cdef const float *coordinate[2]
-    return _asks_for_window(work, coordinate) and open_window(work.level[0], work.core.halves, coordinate, places, window[0])
-
-
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
 
@@ -224,16 +218,17 @@ cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
 cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, float *found) noexcept nogil:
     """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
     cdef ImageRow places[2]
-    cdef TexelWindow window
+    cdef const float *coordinate[2]
     cdef FourRows words
     cdef const uint32_t *component[4]
     cdef float *to
     cdef uint32_t half, corner
-    if _open_window(work, places, &window):
-        if reference == NULL:
-            return filter_singles_in_window(window, work.core.halves, places, found)
-        compare_in_window(window, work.core.halves, places, work.sampler.compare, reference, found)
-        return True
+    if _asks_for_window(work, coordinate):
+        if reference == NULL and filter_singles_in_window(work.level[0], work.core.halves, coordinate, found):
+            return True
+        if (reference != NULL
+                and compare_in_window(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found)):
+            return True
     if not _place_wave(work, places):
         return False
     for corner in range(4):
@@ -330,7 +325,8 @@ cdef bint _filter_wave_fours(ImageWork *work, const FloatRows *rows, uint32_t *s
     coordinate[1] = <const float *>_coordinate(work, 1)
     if kind == four_of_block and work.core.active >> 16 and place_decoded(work.level[0], work.core.halves, work.image.blocks, coordinate, places):
         kind, host = four_singles, decoded_texels(work.image.blocks)
-    elif not _place_wave(work, places):
+    elif (not (work.core.active >> 16 and place_by_window(work.level[0], work.core.halves, coordinate, places))
+          and not _place_wave(work, places)):
         return False
     for half in range(work.core.end_half):
         _open_half(work, half)
