@@ -56,7 +56,7 @@ static inline FetchWords words_eight_times(FetchWords words) { return _mm512_sll
 static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {
     return _mm512_permutexvar_epi32(texel, fetch_words(digits.four[axis][number]));
 }
-static inline FetchWords gather_words(const uint8_t *host, const uint32_t *offset) {
+__attribute__((always_inline)) static inline FetchWords gather_words(const uint8_t *host, const uint32_t *offset) {
     if (fast_gathers)
         return _mm512_i32gather_epi32(fetch_words(offset), host, 1);
     return _mm512_inserti64x4(_mm512_castsi256_si512(words_at(host, offset)), words_at(host, offset + image_chunk), 1);

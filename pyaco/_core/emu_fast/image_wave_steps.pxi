@@ -455,15 +455,41 @@ cdef bint _is_volume(const ImageWork *work) noexcept nogil:
 cdef bint _sample_volume(ImageWork *work) noexcept nogil:
     """The same where the image is a volume."""
     cdef const float *coordinate[3]
+    cdef ImageRow places[2]
     cdef FloatRows rows
+    cdef uint32_t half
     if not work.core.full:
         return False
     _open_half(work, 0)
+    _open_volume(work, coordinate)
+    _open_results(work, &rows)
+    if filter_volume(work.level[0], work.core.halves, coordinate, rows):
+        return True
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        if not _place_in_volume(work, &places[half]):
+            return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        _open_results(work, &rows)
+        filter_lanes(work.level.host, places[half], 4, 2, rows)
+    return True
+
+
+cdef inline void _open_volume(const ImageWork *work, const float **coordinate) noexcept nogil:
+    """The coordinates of a row in a volume."""
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
     coordinate[2] = <const float *>_address(work, work.o.coordinates_at + 2)
-    _open_results(work, &rows)
-    return filter_volume(work.level[0], work.core.halves, coordinate, rows)
+
+
+cdef inline bint _place_in_volume(const ImageWork *work, ImageRow *places) noexcept nogil:
+    """Find the texels of a row in a volume. False: some lane has to be looked at."""
+    cdef const float *coordinate[3]
+    cdef uint32_t outside = 0
+    _open_volume(work, coordinate)
+    places.patch.used = False
+    return place_in_volume(work.level[0], coordinate, places[0], outside) and not outside
 
 
 cdef bint _is_nearest(ImageWork *work) noexcept nogil:

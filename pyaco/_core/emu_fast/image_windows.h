@@ -8,12 +8,22 @@
 enum { window_edge = 16 };
 
 #if defined(__AVX512F__)
-// The least of the lanes at the corners of a workgroup of eight columns: of places that a plane gives the least of all.
-__attribute__((always_inline)) static inline int32_t least_corner(__m512i first, __m512i last) {
-    const __m512i lanes = _mm512_castsi128_si512(_mm_setr_epi32(0, 7, 24, 31));
-    const __m128i corners = _mm512_castsi512_si128(_mm512_permutex2var_epi32(first, lanes, last));
-    const __m128i two = _mm_min_epi32(corners, _mm_unpackhi_epi64(corners, corners));
-    return _mm_cvtsi128_si32(_mm_min_epi32(two, _mm_shuffle_epi32(two, 1)));
+// The least and the greatest of the lanes at the corners of a workgroup of eight columns: of places that a plane gives those of all.
+struct CornerRange {
+    int32_t least, most;
+
+    __attribute__((always_inline)) CornerRange(__m512i first, __m512i last) {
+        const __m512i lanes = _mm512_castsi128_si512(_mm_setr_epi32(0, 7, 24, 31));
+        const __m128i corners = _mm512_castsi512_si128(_mm512_permutex2var_epi32(first, lanes, last)), further = _mm_unpackhi_epi64(corners, corners);
+        const __m128i low = _mm_min_epi32(corners, further), high = _mm_max_epi32(corners, further);
+        least = _mm_cvtsi128_si32(_mm_min_epi32(low, _mm_shuffle_epi32(low, 1)));
+        most = _mm_cvtsi128_si32(_mm_max_epi32(high, _mm_shuffle_epi32(high, 1)));
+    }
+};
+
+// Whether some lanes of an axis that repeats are before its end and others behind.
+__attribute__((always_inline)) static inline bool crosses_end(const ImageAxis &axis, const CornerRange &range) {
+    return axis.repeats && (uint32_t)(range.most - range.least) > axis.size / 2;
 }
 
 // Where a window begins along an axis, and the furthest first texel from there that has a second one. False: before the level.
@@ -61,8 +71,15 @@ template <int count> struct WindowPlaces {
             else
                 find_window_texels<count, false>(axis, number, coordinate[number], row, texel[number], known);
             uint32_t furthest;
-            const int32_t least = least_corner(texel[number][0], texel[number][count - 1]);
-            if (!open_window_axis(axis, number ? end_line : end_column, least, begin[number], furthest))
+            CornerRange range(texel[number][0], texel[number][count - 1]);
+            if (crosses_end(axis, range)) {
+                for (int part = 0; part < count; ++part) {
+                    const __mmask16 behind = _mm512_cmplt_epi32_mask(texel[number][part], fetch_all(axis.size / 2));
+                    texel[number][part] = _mm512_mask_add_epi32(texel[number][part], behind, texel[number][part], fetch_all(axis.size));
+                }
+                range = CornerRange(texel[number][0], texel[number][count - 1]);
+            }
+            if (!open_window_axis(axis, number ? end_line : end_column, range.least, begin[number], furthest))
                 return false;
 #pragma GCC unroll 4
             for (int part = 0; part < count; ++part) {
