@@ -183,55 +183,50 @@ __attribute__((target("avx512vbmi"), noinline)) static bool gather_byte_window_o
 }
 
 // The singles that planes have at the places of a wave's corners.
-LOOKS_UP_BYTES void look_up_singles(const BytePlanes &planes, const __m512i *index, FourCorners *singles) {
+struct WaveSinglesOfCorners {
+    FourCorners of[4];
+};
+
+LOOKS_UP_BYTES WaveSinglesOfCorners look_up_singles(const BytePlanes &planes, const __m512i *index) {
     __m512i found[4][4];
     for (int plane = 0; plane < 4; ++plane) {
         const ByteTable table = byte_table(planes.byte[plane]);
         for (int corner = 0; corner < 4; ++corner)
             found[corner][plane] = look_up_bytes(table, index[corner]);
     }
-    for (int corner = 0; corner < 4; ++corner)
-        singles[corner] = singles_of_planes(found[corner]);
+    return {{singles_of_planes(found[0]), singles_of_planes(found[1]), singles_of_planes(found[2]), singles_of_planes(found[3])}};
 }
 
-// The corners' shares of a sum, for a wave.
+template <int half> LOOKS_UP_BYTES __m512d doubles_of_half(__m512i singles) {
+    return _mm512_cvtps_pd(half ? _mm512_extractf32x8_ps(_mm512_castsi512_ps(singles), 1) : _mm512_castps512_ps256(_mm512_castsi512_ps(singles)));
+}
+
+LOOKS_UP_BYTES __m512 rounded_halves(__m512d low, __m512d high) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+
+// Shares of the second texels along the axes, for a wave.
 struct WaveShares {
-    alignas(64) double of[4][2 * image_row];
+    alignas(64) double of[2][2 * image_row];
 
     __attribute__((always_inline)) WaveShares(const ImageRow *row, int lanes) {
 #pragma GCC unroll 1
-        for (int lane = 0; lane < lanes; lane += image_chunk) {
-            const EightShares shares(row[lane / image_row], lane % image_row);
-            for (int corner = 0; corner < 4; ++corner)
-                _mm512_store_pd(of[corner] + lane, shares.of[corner]);
-        }
+        for (int lane = 0; lane < lanes; lane += image_chunk)
+            for (int axis = 0; axis < 2; ++axis) {
+                const __m256i weight = chunk_of(row[lane / image_row].weight[axis] + lane % image_row);
+                _mm512_store_pd(of[axis] + lane, _mm512_mul_pd(_mm512_cvtepi32_pd(weight), _mm512_set1_pd(0x1p-8)));
+            }
     }
 };
 
-// The sums of such singles, in the order of the corners as they may be rounded. Returns whether some are no numbers.
-template <int count>
-LOOKS_UP_BYTES bool filter_planes_at(const BytePlanes &planes, const __m512i *index, const WaveShares &shares, float *to) {
-    FourCorners singles[4];
-    look_up_singles(planes, index, singles);
-    __m512d sum[2 * count];
-    for (int part = 0; part < 2 * count; ++part)
-        sum[part] = _mm512_setzero_pd();      // zeros are positive
-    for (int corner = 0; corner < 4; ++corner)
-        for (int part = 0; part < count; ++part) {
-            const __m512 single = _mm512_castsi512_ps(singles[corner].of[part]);
-            const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(single)), high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(single, 1));
-            const double *share = shares.of[corner] + fetch_lanes * part;
-            sum[2 * part] = _mm512_fmadd_pd(low, _mm512_load_pd(share), sum[2 * part]);
-            sum[2 * part + 1] = _mm512_fmadd_pd(high, _mm512_load_pd(share + image_chunk), sum[2 * part + 1]);
-        }
-    unsigned strange = 0;
-    for (int part = 0; part < count; ++part) {
-        const __m512 low = _mm512_castps256_ps512(_mm512_cvtpd_ps(sum[2 * part]));
-        const __m512 rounded = _mm512_insertf32x8(low, _mm512_cvtpd_ps(sum[2 * part + 1]), 1);
-        strange |= _mm512_cmp_ps_mask(rounded, rounded, _CMP_UNORD_Q);
-        _mm512_storeu_ps(to + fetch_lanes * part, rounded);
-    }
-    return strange != 0;
+// The sums of eight lanes, mixed along x and then along y: of singles that are multiples of 2^-35 up to 1, or integers up to 255, which all steps leave exact.
+template <int half> LOOKS_UP_BYTES __m512d mixed_exactly(const WaveSinglesOfCorners &singles, int part, const WaveShares &shares) {
+    const int lane = fetch_lanes * part + image_chunk * half;
+    const __m512d x = _mm512_load_pd(shares.of[0] + lane), y = _mm512_load_pd(shares.of[1] + lane);
+    const __m512d left = doubles_of_half<half>(singles.of[0].of[part]), lower_left = doubles_of_half<half>(singles.of[2].of[part]);
+    const __m512d upper = _mm512_fmadd_pd(_mm512_sub_pd(doubles_of_half<half>(singles.of[1].of[part]), left), x, left);
+    const __m512d lower = _mm512_fmadd_pd(_mm512_sub_pd(doubles_of_half<half>(singles.of[3].of[part]), lower_left), x, lower_left);
+    return _mm512_fmadd_pd(_mm512_sub_pd(lower, upper), y, upper);
 }
 
 template <int count>
@@ -250,9 +245,21 @@ __attribute__((target("avx512vbmi"), noinline)) static bool filter_meanings_in_w
         __m512i value[4];
         for (int corner = 0; corner < 4; ++corner)
             value[corner] = look_up_bytes(table, window.corners.index[corner]);
-        filter_planes_at<count>(*planes.byte[byte], value, shares, out.row[byte]);
+        const WaveSinglesOfCorners singles = look_up_singles(*planes.byte[byte], value);
+#pragma GCC unroll 4
+        for (int part = 0; part < count; ++part)
+            _mm512_storeu_ps(out.row[byte] + fetch_lanes * part,
+                             rounded_halves(mixed_exactly<0>(singles, part, shares), mixed_exactly<1>(singles, part, shares)));
     }
     return true;
+}
+
+// The sums of eight lanes in the order of the corners, as they may be rounded.
+template <int half> LOOKS_UP_BYTES __m512d mixed_in_order(const WaveSinglesOfCorners &singles, int part, const EightShares &shares) {
+    __m512d sum = _mm512_setzero_pd();        // zeros are positive
+    for (int corner = 0; corner < 4; ++corner)
+        sum = _mm512_fmadd_pd(doubles_of_half<half>(singles.of[corner].of[part]), shares.of[corner], sum);
+    return sum;
 }
 
 template <int count>
@@ -260,8 +267,17 @@ __attribute__((target("avx512vbmi"), noinline)) static bool filter_singles_in_wi
     OpenByteWindow<count, false> window;
     if (!window.open(level, coordinate, 0, _mm512_setzero_si512()))
         return false;
-    const WaveShares shares(window.row, count * fetch_lanes);
-    return !filter_planes_at<count>(window.planes, window.corners.index, shares, to);
+    const WaveSinglesOfCorners singles = look_up_singles(window.planes, window.corners.index);
+    unsigned strange = 0;
+#pragma GCC unroll 4
+    for (int part = 0; part < count; ++part) {
+        const ImageRow &row = window.row[part / 2];
+        const EightShares low(row, fetch_lanes * (part % 2)), high(row, fetch_lanes * (part % 2) + image_chunk);
+        const __m512 sum = rounded_halves(mixed_in_order<0>(singles, part, low), mixed_in_order<1>(singles, part, high));
+        strange |= _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
+        _mm512_storeu_ps(to + fetch_lanes * part, sum);
+    }
+    return strange == 0;
 }
 
 // The elements of a wave's corners, and the weights of its places.
@@ -275,11 +291,10 @@ __attribute__((target("avx512vbmi"), noinline)) static bool find_compared_corner
     OpenByteWindow<count, false> window;
     if (!window.open(level, coordinate, 0, _mm512_setzero_si512()))
         return false;
-    FourCorners singles[4];
-    look_up_singles(window.planes, window.corners.index, singles);
+    const WaveSinglesOfCorners singles = look_up_singles(window.planes, window.corners.index);
     for (int part = 0; part < count; ++part) {
         for (int corner = 0; corner < 4; ++corner)
-            found.of[corner][part] = singles[corner].of[part];
+            found.of[corner][part] = singles.of[corner].of[part];
         found.right[part] = window.weight(0, part);
         found.down[part] = window.weight(1, part);
     }
