@@ -336,14 +336,26 @@ cdef bint _filter_wave_fours(ImageWork *work, const FloatRows *rows, uint32_t *s
 
 cdef bint _sample_fours(ImageWork *work, const FloatRows *rows) noexcept nogil:
     """Filtered channels of elements of four components for a wave. False: some lane has to be looked at, and its coordinates are what they were."""
-    cdef uint32_t given[2][2 * image_row]                   # results may lie in the registers of the coordinates
+    cdef uint32_t given[2][2 * image_row]
     cdef uint32_t strange = 0
-    _copy_coordinates(work, given, False)
+    cdef bint overwrites = _writes_coordinates(work, &rows[0])
+    if overwrites:
+        _copy_coordinates(work, given, False)
     if not _filter_wave_fours(work, rows, &strange):
         return False
-    if strange:
+    if strange and overwrites:
         _copy_coordinates(work, given, True)
     return not strange
+
+
+cdef inline bint _writes_coordinates(const ImageWork *work, const FloatRows *rows) noexcept nogil:
+    """Whether results lie in the registers of the coordinates."""
+    cdef uint32_t index, axis
+    for index in range(4):
+        for axis in range(2):
+            if rows.row[index] == <float *>work.core.wave.vgpr + work.coordinate_at[axis]:
+                return True
+    return False
 
 
 cdef bint _sample_planes(ImageWork *work, const FloatRows *rows) noexcept nogil:
