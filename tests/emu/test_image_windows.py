@@ -1,6 +1,6 @@
 """Filters of pictures that are turned, and of columns of a line, in the fast engine: the reference engine's bits, with the vectors of every host.
 
-Texels of the first are read by windows of 16 x 16, those of the second by squares. Waves whose places lie in one window, or in none; where the
+Texels of the first are found in windows of 16 x 16, those of the second by squares. Waves whose places lie in one window, or in none; where the
 picture begins again, ends, or is smaller than a window; elements whose sums are no numbers; results in the registers of the coordinates.
 """
 
@@ -78,6 +78,42 @@ def test_turned_pictures(form: str, bits: int) -> None:
         use_vectors(pair, bits)
         for turn in range(TURNS[bits]):
             check_turned(pair, random, size, form, 64 if turn % 3 else 32)
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("value", [0, 255, None])
+def test_turned_extremes(value: int | None, bits: int) -> None:
+    """Bytes that are all the least or the greatest, or some of each: sums reach the ends of what their words hold."""
+    random = np.random.default_rng(bits)
+    pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", random, width=64, height=64, mips=1)
+    level = pair.images[0].numpy(0)
+    raw = np.full(level.nbytes, value, np.uint8) if value is not None else random.choice(np.array([0, 255], np.uint8), level.nbytes)
+    for image in pair.images:
+        image.write(raw.view(level.dtype).reshape(level.shape), 0)
+    use_vectors(pair, bits)
+    words = sampler_descriptor(Sampler((0, 0, 0), 1, 1), pair.devices[0].gfx_level)
+    text = image_instruction("image_sample_lz", "gfx1100", "2d", 2, sampler=True)
+    for turn in range(8):
+        views = [image.view("2d").words for image in pair.images]
+        expected, found = pair.run(text, views, words, address=turned(random, (64, 64)), wave=64 if turn % 2 else 32)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("shape", ["2d_array", "3d"])
+def test_turned_slices(shape: str, bits: int) -> None:
+    """Waves that are turned in a slice that all lanes name, or in a volume, whose third coordinates differ."""
+    random = np.random.default_rng([bits, len(shape)])
+    pair = Pair("gfx1100", shape, "R8G8B8A8_UNORM", random, width=64, height=32, mips=1)
+    use_vectors(pair, bits)
+    text = image_instruction("image_sample_lz", "gfx1100", shape, 3, sampler=True)
+    for turn in range(12):
+        clamp = int(random.choice([0, 2, 6]))
+        words = sampler_descriptor(Sampler((clamp, clamp, clamp), 1, 1), pair.devices[0].gfx_level)
+        third = random.random((64, 1)) if shape == "3d" else np.full((64, 1), turn % 3)
+        given = np.concatenate([turned(random, (64, 32)), third.astype(np.float32)], 1)
+        expected, found = pair.run(text, [image.view(shape).words for image in pair.images], words, address=given, wave=64 if turn % 2 else 32)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{shape} {list(map(hex, words))}")
 
 
 def lines(random: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float32]:

@@ -307,10 +307,14 @@ __attribute__((always_inline)) static inline void put_four_bytes(__m256i words, 
 #if defined(__AVX512F__)
 // A byte of every dword as k / 255. In base 256 that is 0.kkkk..., of which 32 bits are converted: what is cut off, and what does not fit 24 bits, is never
 // zero unless k is, and never more than one in the last place that is kept, so that rounding up gives the nearest single.
+__attribute__((always_inline)) static inline __m512 unorm8_of_repeated(__m512i repeated) {
+    return _mm512_mul_ps(_mm512_cvt_roundepu32_ps(repeated, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC), _mm512_set1_ps(0x1p-32f));
+}
+
 __attribute__((always_inline)) static inline __m512 unorm8_of(__m512i words, int byte) {
     const int four = 0x01010101 * byte, next = 0x04040404;
-    const __m512i repeated = _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(_mm_setr_epi32(four, four + next, four + 2 * next, four + 3 * next)));
-    return _mm512_mul_ps(_mm512_cvt_roundepu32_ps(repeated, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC), _mm512_set1_ps(0x1p-32f));
+    const __m128i of_four = _mm_setr_epi32(four, four + next, four + 2 * next, four + 3 * next);
+    return unorm8_of_repeated(_mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(of_four)));
 }
 
 template <int bytes> __attribute__((always_inline)) static inline void put_bytes(__m512i words, const RowsOf<float> &rows, int lane) {

@@ -39,15 +39,36 @@ __attribute__((always_inline)) static inline FetchWords filtered_places(const Im
     return axis.repeats ? filtered_places_by<true>(axis, given, known) : filtered_places_by<false>(axis, given, known);
 }
 
+// What the digits of an axis' texels give to offsets. (Loops read it once: what they write may, for all that the compiler knows, be a level's table.)
+template <int count> struct DigitTables {
+    FetchWords of[count];
+
+    DigitTables() = default;
+    __attribute__((always_inline)) DigitTables(const TexelDigits &digits, int axis) {
+#pragma GCC unroll 8
+        for (int number = 0; number < count; ++number)
+            of[number] = digit_table(digits, axis, number);
+    }
+
+    template <bool carries> __attribute__((always_inline)) JoinedEntries<carries> look_up(FetchWords texel, FetchWords above) const {
+        JoinedEntries<carries> joined = {fetch_all(0), fetch_all(0)};
+#pragma GCC unroll 8
+        for (int number = 0; number < count; ++number) {
+            joined.add(look_up_digit(of[number], texel), above);
+            texel = words_shifted(texel, fetch_digit_bits);
+        }
+        return joined;
+    }
+};
+
 // What the lanes of a vector have along an axis.
 template <int count, bool carries> struct CornersAlong {
     FetchWords texel, weight;
     JoinedEntries<carries> first, second;
 
     // `beyond` gets bits in lanes that have a texel behind a border.
-    __attribute__((always_inline)) void find(const ImageTexels &level, int number, const float *coordinate, FetchWords above, FetchLanes &known,
-                                             FetchWords &beyond) {
-        const ImageAxis &axis = level.axis[number];
+    __attribute__((always_inline)) void find(const ImageAxis &axis, const DigitTables<count> &digits, const float *coordinate, FetchWords above,
+                                             FetchLanes &known, FetchWords &beyond) {
         const FetchWords last = fetch_all(axis.size - 1), zero = fetch_all(0), one = fetch_all(1);
         const FetchWords place = filtered_places(axis, singles_of(coordinate), known);
         weight = words_and(words_shifted(place, 1), fetch_all(255));
@@ -60,9 +81,8 @@ template <int count, bool carries> struct CornersAlong {
         }
         if (axis.addressing == address_border)
             beyond = words_or(beyond, words_or(words_xor(own, texel), words_xor(next, words_sum(texel, one))));
-        first = second = {zero, zero};
-        add_axis<count>(level, number, own, known, above, first);
-        add_axis<count>(level, number, next, known, above, second);
+        first = digits.template look_up<carries>(own, above);
+        second = digits.template look_up<carries>(next, above);
     }
 };
 
@@ -77,13 +97,16 @@ __attribute__((noinline)) static bool place_corners_by(const ImageTexels &level,
     const FetchWords above = fetch_all(~level.low), zero = fetch_all(0);
     FetchLanes known = lanes_by_bits(fetch_chunk_mask);
     uint32_t found = 0;
+    DigitTables<count> digits[axes];
+    for (int axis = 0; axis < axes; ++axis)
+        digits[axis] = DigitTables<count>(*level.digits, axis);
 #pragma GCC unroll 1
     for (int lane = 0; lane < row.lanes; lane += fetch_lanes) {
         FetchWords beyond = zero;
         CornersAlong<count, carries> along[axes];
 #pragma GCC unroll 3
         for (int axis = 0; axis < axes; ++axis) {
-            along[axis].find(level, axis, coordinate[axis] + lane, above, known, beyond);
+            along[axis].find(level.axis[axis], digits[axis], coordinate[axis] + lane, above, known, beyond);
             put_fetched(row.weight[axis] + lane, along[axis].weight);
             if (axes == 2 && level.beyond)
                 put_fetched(row.texel[axis] + lane, along[axis].texel);

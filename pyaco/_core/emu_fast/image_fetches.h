@@ -53,10 +53,9 @@ static inline FetchWords words_sum(FetchWords one, FetchWords other) { return _m
 static inline FetchWords words_shifted(FetchWords words, int bits) { return _mm512_srli_epi32(words, (unsigned)bits); }
 static inline FetchWords words_shifted(FetchWords words, FetchWords bits) { return _mm512_srlv_epi32(words, bits); }
 static inline FetchWords words_eight_times(FetchWords words) { return _mm512_slli_epi32(words, 3); }
-static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {
-    return _mm512_permutexvar_epi32(texel, fetch_words(digits.four[axis][number]));
-}
-static inline FetchWords gather_words(const uint8_t *host, const uint32_t *offset) {
+static inline FetchWords digit_table(const TexelDigits &digits, int axis, int number) { return fetch_words(digits.four[axis][number]); }
+static inline FetchWords look_up_digit(FetchWords table, FetchWords texel) { return _mm512_permutexvar_epi32(texel, table); }
+__attribute__((always_inline)) static inline FetchWords gather_words(const uint8_t *host, const uint32_t *offset) {
     if (fast_gathers)
         return _mm512_i32gather_epi32(fetch_words(offset), host, 1);
     return _mm512_inserti64x4(_mm512_castsi256_si512(words_at(host, offset)), words_at(host, offset + image_chunk), 1);
@@ -121,9 +120,8 @@ static inline FetchWords words_sum(FetchWords one, FetchWords other) { return _m
 static inline FetchWords words_shifted(FetchWords words, int bits) { return _mm256_srli_epi32(words, bits); }
 static inline FetchWords words_shifted(FetchWords words, FetchWords bits) { return _mm256_srlv_epi32(words, bits); }
 static inline FetchWords words_eight_times(FetchWords words) { return _mm256_slli_epi32(words, 3); }
-static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {
-    return _mm256_permutevar8x32_epi32(fetch_words(digits.three[axis][number]), texel);
-}
+static inline FetchWords digit_table(const TexelDigits &digits, int axis, int number) { return fetch_words(digits.three[axis][number]); }
+static inline FetchWords look_up_digit(FetchWords table, FetchWords texel) { return _mm256_permutevar8x32_epi32(table, texel); }
 static inline FetchWords gather_words(const uint8_t *host, const uint32_t *offset) { return words_at(host, offset); }
 static inline FetchWords gather_entries(const uint32_t *entry, FetchWords index) { return _mm256_i32gather_epi32((const int *)entry, index, 4); }
 
@@ -188,6 +186,10 @@ template <bool carries> struct JoinedEntries {
 
     FetchWords offset(FetchWords above) const { return carries ? words_or(words_and_not(above, low), high) : low; }
 };
+
+static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {
+    return look_up_digit(digit_table(digits, axis, number), texel);
+}
 
 // What an axis gives to the offsets of texels; `count`: digits, 0 where its table is looked up as a whole, which has all texels of `inside`.
 template <int count, bool carries>

@@ -172,9 +172,12 @@ template <int slices> static inline void put_shares(const ImageRow &row, int lan
 struct EightShares {
     __m512d of[4];
 
-    __attribute__((always_inline)) EightShares(const ImageRow &row, int lane) {
+    __attribute__((always_inline)) EightShares(const ImageRow &row, int lane)
+        : EightShares(chunk_of(row.weight[0] + lane), chunk_of(row.weight[1] + lane)) {}
+
+    __attribute__((always_inline)) EightShares(__m256i across, __m256i down) {
         const __m512d whole = _mm512_set1_pd(256.0), unit = _mm512_set1_pd(0x1p-16);
-        const __m512d right = _mm512_cvtepi32_pd(chunk_of(row.weight[0] + lane)), y = _mm512_cvtepi32_pd(chunk_of(row.weight[1] + lane));
+        const __m512d right = _mm512_cvtepi32_pd(across), y = _mm512_cvtepi32_pd(down);
         const __m512d left = _mm512_sub_pd(whole, right), upper = _mm512_mul_pd(_mm512_sub_pd(whole, y), unit), lower = _mm512_mul_pd(y, unit);
         of[0] = _mm512_mul_pd(left, upper);
         of[1] = _mm512_mul_pd(right, upper);
@@ -183,14 +186,23 @@ struct EightShares {
     }
 };
 
-// The components of a lane and of the fourth one behind it; `number`: of the lane, among its eight.
+// The same, those of the even lanes first.
+__attribute__((always_inline)) static inline EightShares even_shares_first(const ImageRow &row, int lane) {
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    return EightShares(_mm256_permutevar8x32_epi32(chunk_of(row.weight[0] + lane), order),
+                       _mm256_permutevar8x32_epi32(chunk_of(row.weight[1] + lane), order));
+}
+
+// The components of a lane and of the one behind it, whose offsets come by one load; `number`: of the pair of lanes, among its four.
 template <int number, class Source>
 __attribute__((always_inline)) static inline __m256 filter_two_fours(const Source &source, const uint32_t *offset, const EightShares &shares) {
     __m512d sum = _mm512_setzero_pd();
 #pragma GCC unroll 4
     for (int corner = 0; corner < 4; ++corner) {
-        const uint32_t *of_corner = offset + image_row * corner + number;
-        const __m512d texels = _mm512_cvtps_pd(source.both(of_corner[0], of_corner[4]));
+        uint64_t two;
+        std::memcpy(&two, offset + image_row * corner + 2 * number, sizeof(two));
+        __asm__("" : "+r"(two));      // or the compiler would load the second one by itself
+        const __m512d texels = _mm512_cvtps_pd(source.both((uint32_t)two, (uint32_t)(two >> 32)));
         sum = _mm512_fmadd_pd(_mm512_permutex_pd(shares.of[corner], 0x55 * number), texels, sum);
     }
     return _mm512_cvtpd_ps(sum);
@@ -206,10 +218,11 @@ __attribute__((always_inline)) static inline __m512 filter_four_fours(const Sour
 // Sixteen lanes at a time; returns those that have a component that is a NaN.
 template <class Source> static inline uint32_t filter_fours_widely(const Source &source, const ImageRow &row, const RowsOf<float> &to) {
     const RowsOf<float> out = to;
+    const __m512i in_order = _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
     uint32_t strange = 0;
 #pragma GCC unroll 1
     for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk) {
-        const EightShares low(row, lane), high(row, lane + image_chunk);
+        const EightShares low = even_shares_first(row, lane), high = even_shares_first(row, lane + image_chunk);
         const uint32_t *offset = row.offset[0] + lane;
         __asm__("" : "+r"(offset));   // one address, which the compiler would else keep one of for each corner
         const __m512 first = filter_four_fours<0>(source, offset, low, high), second = filter_four_fours<1>(source, offset, low, high);
@@ -222,7 +235,7 @@ template <class Source> static inline uint32_t filter_fours_widely(const Source 
         for (int index = 0; index < 4; ++index) {
             if (!out.row[index])
                 continue;
-            const __m512 values = _mm512_castpd_ps(component[index]);
+            const __m512 values = _mm512_permutexvar_ps(in_order, _mm512_castpd_ps(component[index]));
             _mm512_storeu_ps(out.row[index] + lane, values);
             strange |= (uint32_t)_mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q) << lane;
         }

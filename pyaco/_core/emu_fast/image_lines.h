@@ -30,8 +30,8 @@ __attribute__((always_inline)) static inline bool is_line(const ImageTexels &lev
            line < level.squares->end_line;
 }
 
-// Texels of some lanes that lie anyhow; other lanes have the level's first.
-__attribute__((always_inline)) static inline __m512i words_anyhow(const ImageTexels &level, __m512i x, __m512i y, __mmask16 some) {
+// Offsets of texels of some lanes that lie anyhow; other lanes have the level's first.
+__attribute__((always_inline)) static inline __m512i offsets_anyhow(const ImageTexels &level, __m512i x, __m512i y, __mmask16 some) {
     const TexelDigits &digits = *level.digits;
     __m512i offset = _mm512_xor_si512(look_up_digits(digits, 0, 0, x), look_up_digits(digits, 1, 0, y));
 #pragma GCC unroll 1
@@ -40,8 +40,12 @@ __attribute__((always_inline)) static inline __m512i words_anyhow(const ImageTex
         y = _mm512_srli_epi32(y, 4);
         offset = _mm512_ternarylogic_epi32(offset, look_up_digits(digits, 0, number, x), look_up_digits(digits, 1, number, y), 0x96);
     }
+    return _mm512_maskz_mov_epi32(some, offset);
+}
+
+__attribute__((always_inline)) static inline __m512i words_anyhow(const ImageTexels &level, __m512i x, __m512i y, __mmask16 some) {
     alignas(64) uint32_t offsets[fetch_lanes];
-    put_fetched(offsets, _mm512_maskz_mov_epi32(some, offset));
+    put_fetched(offsets, offsets_anyhow(level, x, y, some));
     return gather_words(level.host, offsets);
 }
 
@@ -56,7 +60,8 @@ __attribute__((noinline)) static void fetch_sixteens(const ImageTexels &level, c
                                                      const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
     const __m512i last_column = fetch_all(level.axis[0].size - 1), last_line = fetch_all(level.axis[1].size - 1);
-    __m512i words[count];
+    alignas(64) uint32_t texel[count][fetch_lanes];               // what lines have, or offsets
+    unsigned lines_of = 0;
     uint64_t inside = active;
 #pragma GCC unroll 4
     for (int number = 0; number < count; ++number) {
@@ -64,20 +69,21 @@ __attribute__((noinline)) static void fetch_sixteens(const ImageTexels &level, c
         const __m512i columns = fetch_words(x + fetch_lanes * number), lines = fetch_words(y + fetch_lanes * number);
         const uint32_t column = x[fetch_lanes * number], line = y[fetch_lanes * number];
         if (is_line(level, columns, lines, column, line, some)) {
-            words[number] = line_by_squares(level, column, line);
+            put_fetched(texel[number], line_by_squares(level, column, line));
+            lines_of |= 1u << number;
             continue;
         }
         const __mmask16 there = lanes_within(lines, last_line, lanes_within(columns, last_column, some));
         inside ^= (uint64_t)(uint16_t)(some ^ there) << (fetch_lanes * number);
-        if (there)
-            words[number] = words_anyhow(level, columns, lines, there);
+        put_fetched(texel[number], offsets_anyhow(level, columns, lines, there));
     }
 #pragma GCC unroll 4
     for (int number = 0; number < count; ++number, active >>= fetch_lanes, inside >>= fetch_lanes) {
+        const __m512i words = lines_of >> number & 1 ? fetch_words(texel[number]) : gather_words(level.host, texel[number]);
         if ((inside & fetch_chunk_mask) == fetch_chunk_mask)
-            put_four_bytes(words[number], rows, fetch_lanes * number);
+            put_four_bytes(words, rows, fetch_lanes * number);
         else if (active & fetch_chunk_mask)
-            put_four_of_some(words[number], rows, fetch_lanes * number, (__mmask16)active, (__mmask16)inside);
+            put_four_of_some(words, rows, fetch_lanes * number, (__mmask16)active, (__mmask16)inside);
     }
 }
 

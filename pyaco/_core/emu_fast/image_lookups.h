@@ -51,12 +51,18 @@ static inline bool has_words(const uint32_t *kept, const uint32_t *eight, const 
 
 static inline __m256i everywhere(const void *word) { return _mm256_castps_si256(_mm256_broadcast_ss((const float *)word)); }
 
-// Eight words, at index times `stride` bytes: loads that fill a vector, and blends, which any of the host's vector units does, unlike shuffles.
-__attribute__((always_inline)) static inline __m256i words_at(const uint8_t *host, const uint32_t *index, uint64_t stride = 1) {
+// Eight words: loads that fill a vector, and blends, which any of the host's vector units does, unlike shuffles. Offsets come by two, as loads are what
+// the host does least of at a time.
+__attribute__((always_inline)) static inline __m256i words_at(const uint8_t *host, const uint32_t *offset) {
     __m256i word[image_chunk];
-#pragma GCC unroll 8
-    for (int lane = 0; lane < image_chunk; ++lane)
-        word[lane] = everywhere(host + index[lane] * stride);
+#pragma GCC unroll 4
+    for (int lane = 0; lane < image_chunk; lane += 2) {
+        uint64_t two;
+        std::memcpy(&two, offset + lane, sizeof(two));
+        __asm__("" : "+r"(two));      // or the compiler would load the second one by itself
+        word[lane] = everywhere(host + (uint32_t)two);
+        word[lane + 1] = everywhere(host + (two >> 32));
+    }
     const __m256i first = _mm256_blend_epi32(_mm256_blend_epi32(word[0], word[1], 0xaa), _mm256_blend_epi32(word[2], word[3], 0xaa), 0xcc);
     const __m256i second = _mm256_blend_epi32(_mm256_blend_epi32(word[4], word[5], 0xaa), _mm256_blend_epi32(word[6], word[7], 0xaa), 0xcc);
     return _mm256_blend_epi32(first, second, 0xf0);

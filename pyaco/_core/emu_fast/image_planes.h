@@ -3,7 +3,7 @@
 // A table of singles lies in four planes: the lowest byte of each, then the second of each, and so on. The four corners of sixteen lanes are 64 values, of
 // which a plane's bytes are looked up at once; unpacking planes gives the singles of a corner after the other, in the order of the lanes.
 #pragma once
-#include "image_windows.h"
+#include "image_chunks.h"
 
 struct BytePlanes {
     alignas(64) uint8_t byte[4][256];
@@ -47,6 +47,14 @@ LOOKS_UP_BYTES FourCorners values_by_byte(const FourCorners &words) {
              _mm512_unpackhi_epi64(upper_high, lower_high)}};
 }
 
+// The singles of which planes have a byte each.
+LOOKS_UP_BYTES FourCorners singles_of_planes(const __m512i *found) {
+    const __m512i low = _mm512_unpacklo_epi8(found[0], found[1]), low_high = _mm512_unpacklo_epi8(found[2], found[3]);
+    const __m512i next = _mm512_unpackhi_epi8(found[0], found[1]), next_high = _mm512_unpackhi_epi8(found[2], found[3]);
+    return {{_mm512_unpacklo_epi16(low, low_high), _mm512_unpackhi_epi16(low, low_high), _mm512_unpacklo_epi16(next, next_high),
+             _mm512_unpackhi_epi16(next, next_high)}};
+}
+
 // The singles that values mean, by corner.
 LOOKS_UP_BYTES FourCorners singles_of_values(const BytePlanes &planes, __m512i values) {
     const __mmask64 high = _mm512_movepi8_mask(values);
@@ -57,13 +65,10 @@ LOOKS_UP_BYTES FourCorners singles_of_values(const BytePlanes &planes, __m512i v
         const __m512i last = _mm512_permutex2var_epi8(_mm512_load_si512(byte + 128), values, _mm512_load_si512(byte + 192));
         found[plane] = _mm512_mask_blend_epi8(high, first, last);
     }
-    const __m512i low = _mm512_unpacklo_epi8(found[0], found[1]), low_high = _mm512_unpacklo_epi8(found[2], found[3]);
-    const __m512i next = _mm512_unpackhi_epi8(found[0], found[1]), next_high = _mm512_unpackhi_epi8(found[2], found[3]);
-    return {{_mm512_unpacklo_epi16(low, low_high), _mm512_unpackhi_epi16(low, low_high), _mm512_unpacklo_epi16(next, next_high),
-             _mm512_unpackhi_epi16(next, next_high)}};
+    return singles_of_planes(found);
 }
 
-// The dwords of corners in rows, `stride` dwords apart, or in a window of which a row begins at a lane.
+// The dwords of corners in rows, `stride` dwords apart.
 struct CornersInRows {
     const uint32_t *words;
     unsigned stride;
@@ -76,19 +81,9 @@ struct CornersInRows {
     }
 };
 
-struct CornersInWindow {
-    const TexelWindow &window;
-    int first;
-
-    __attribute__((always_inline)) FourCorners of(int, int lane) const {
-        const WindowCorners found(window, first + lane);
-        return {{found.of[0], found.of[1], found.of[2], found.of[3]}};
-    }
-};
-
 // As `filter_singles_in`.
-template <int slices, class Corners, class Number>
-__attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(const Corners &corners, const ImageRow &row, const PlanesOf &planes,
+template <int slices, class Number>
+__attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(const CornersInRows &corners, const ImageRow &row, const PlanesOf &planes,
                                                                              const RowsOf<Number> &to) {
     const __m512d unit = _mm512_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16);
 #pragma GCC unroll 1
@@ -121,7 +116,6 @@ __attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(con
         }
     }
 }
-#undef LOOKS_UP_BYTES
 
 // `words` has a row for each corner, `stride` dwords apart.
 template <class Number>
@@ -133,13 +127,8 @@ static inline void filter_planes(const uint32_t *words, unsigned stride, const I
         filter_planes_in<2>(CornersInRows{words, stride}, row, planes, to);
 }
 
-// The same for a row of a wave whose places lie in a window.
-static inline void filter_planes_in_window(const TexelWindow &window, unsigned half, const ImageRow &row, const PlanesOf &planes, const RowsOf<float> &to) {
-    filter_planes_in<1>(CornersInWindow{window, image_row * (int)half}, row, planes, to);
-}
 #else
 static const bool byte_look_ups = false;
 template <class Number>
 static inline void filter_planes(const uint32_t *, unsigned, const ImageRow &, unsigned, const PlanesOf &, const RowsOf<Number> &) {}
-static inline void filter_planes_in_window(const TexelWindow &, unsigned, const ImageRow &, const PlanesOf &, const RowsOf<float> &) {}
 #endif

@@ -677,7 +677,6 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef ImageRow places[2]
-    cdef TexelWindow window
     cdef uint32_t component = trailing_zeros64(work.o.mask)
     cdef uint32_t i, half, byte
     if not (work.patches and work.plain and work.level != NULL and _is_exact(work) and work.view.select[component] >= 4):
@@ -690,8 +689,7 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     byte = work.view.format.position[work.view.select[component] - 4] >> 3
     if work.core.full and gather_by_grid(work.level[0], work.core.halves, coordinate, byte, rows):
         return True
-    if _open_window(work, 0, places, &window):
-        gather_window(window, work.core.halves, byte, rows)
+    if _asks_for_window(work, coordinate) and gather_in_byte_window(work.level[0], work.core.halves, coordinate, byte, rows):
         return True
     if work.filter != image_linear or not _place_wave(work, places):
         return False

@@ -20,6 +20,8 @@ struct TexelSquares {
     alignas(64) uint32_t column[square_edge][16];
     uint16_t fifth[square_edge];
     uint32_t half[square_edge], in_half[square_edge];
+    // The bytes of a square by their place in an element, those of the first of all texels first, each in lines.
+    alignas(64) uint8_t byte[square_bytes];
 };
 
 // Whether an axis gives squares: multiples of 64 bytes to every fourth texel, and the same dwords of them to those behind it.
@@ -70,6 +72,10 @@ static inline bool find_squares(const ImageTexels &level, TexelSquares &squares)
             squares.dword[first][lane] = (x[column % square_edge] ^ x[0]) / 4 ^ squares.line[lane / patch_columns] ^ (square == 1 ? 16 : 0);
             squares.behind[first] |= (uint16_t)((square == 2 ? 1 : 0) << lane);
         }
+    }
+    for (uint32_t number = 0; number < square_bytes; ++number) {
+        const uint32_t texel = number % (square_edge * square_edge), column = (x[texel % square_edge] ^ x[0]) / 4;
+        squares.byte[number] = (uint8_t)(4 * (column ^ squares.line[texel / square_edge]) + number / (square_edge * square_edge));
     }
     return find_square_lines(x, squares);
 }

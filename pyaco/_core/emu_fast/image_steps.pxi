@@ -129,14 +129,7 @@ cdef extern from "image_nearest.h" nogil:
                             unsigned int count, bint floats, uint32_t *registers)
 
 cdef extern from "image_windows.h" nogil:
-    cdef struct TexelWindow:
-        pass
-    bint open_window(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice, ImageRow *row, TexelWindow &window)
-    void filter_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, const FloatRows &to)
-    void gather_window(const TexelWindow &window, unsigned int rows, unsigned int byte, const FloatRows &to)
-    bint filter_singles_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, float *to)
-    void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference,
-                           float *to)
+    bint place_by_window(const ImageTexels &level, unsigned int rows, const float **coordinate, ImageRow *row)
 
 cdef extern from "image_planes.h" nogil:
     bint byte_look_ups
@@ -146,7 +139,15 @@ cdef extern from "image_planes.h" nogil:
                        const FloatRows &to)
     void filter_planes(const uint32_t *words, unsigned int stride, const ImageRow &row, unsigned int slices, const PlanesOf &planes,
                        const DoubleRows &to)
-    void filter_planes_in_window(const TexelWindow &window, unsigned int half, const ImageRow &row, const PlanesOf &planes, const FloatRows &to)
+
+cdef extern from "image_byte_windows.h" nogil:
+    bint filter_in_byte_window(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice_, const FloatRows &to)
+    bint gather_in_byte_window(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int byte, const FloatRows &to)
+    bint filter_meanings_in_window(const ImageTexels &level, unsigned int rows, const float **coordinate, const PlanesOf &planes,
+                                   const FloatRows &to)
+    bint filter_singles_in_window(const ImageTexels &level, unsigned int rows, const float **coordinate, float *to)
+    bint compare_in_window(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int function, const float *reference,
+                           float *to)
 
 cdef extern from "image_line_filters.h" nogil:
     bint filter_by_lines(const ImageTexels &level, unsigned int sixteens, const float **coordinate, const FloatRows &to)

@@ -156,15 +156,14 @@ cdef inline bint _filter_lines(ImageWork *work, uint32_t sixteens) noexcept nogi
     return filter_by_lines(work.level[0], sixteens, coordinate, rows)
 
 
-cdef inline bint _open_window(ImageWork *work, uint32_t slice_, ImageRow *places, TexelWindow *window) noexcept nogil:
-    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so, or are few."""
-    cdef const float *coordinate[2]
+cdef inline bint _asks_for_window(ImageWork *work, const float **coordinate) noexcept nogil:
+    """Whether the places of a wave are looked for in a window: of elements of four bytes that are filtered. False: they are not, or are few."""
     if work.filter != image_linear or work.view.format.bytes != 4 or not work.core.active >> 16:
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
-    return open_window(work.level[0], work.core.halves, coordinate, slice_, places, window[0])
+    return True
 
 
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
@@ -173,7 +172,7 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     Where all lanes are one grid, or lie in one window, they are placed and read at once.
     """
     cdef ImageRow places[2]
-    cdef TexelWindow window
+    cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef OnlySlice only
     cdef uint32_t half
@@ -183,10 +182,10 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     if only.known and work.view.format.bytes == 4 and work.core.full:
         if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work, 2 * work.core.halves)):
             return True
-        if _open_window(work, only.entry, places, &window):
+        if _asks_for_window(work, coordinate):
             _open_results(work, &rows)
-            filter_window(window, work.core.halves, places, rows)
-            return True
+            if filter_in_byte_window(work.level[0], work.core.halves, coordinate, only.entry, rows):
+                return True
     for half in range(work.core.end_half):
         _open_half(work, half)
         if not _place_at_once(work, &only, &places[half]):
@@ -219,16 +218,17 @@ cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
 cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, float *found) noexcept nogil:
     """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
     cdef ImageRow places[2]
-    cdef TexelWindow window
+    cdef const float *coordinate[2]
     cdef FourRows words
     cdef const uint32_t *component[4]
     cdef float *to
     cdef uint32_t half, corner
-    if _open_window(work, 0, places, &window):
-        if reference == NULL:
-            return filter_singles_in_window(window, work.core.halves, places, found)
-        compare_in_window(window, work.core.halves, places, work.sampler.compare, reference, found)
-        return True
+    if _asks_for_window(work, coordinate):
+        if reference == NULL and filter_singles_in_window(work.level[0], work.core.halves, coordinate, found):
+            return True
+        if (reference != NULL
+                and compare_in_window(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found)):
+            return True
     if not _place_wave(work, places):
         return False
     for corner in range(4):
@@ -325,7 +325,8 @@ cdef bint _filter_wave_fours(ImageWork *work, const FloatRows *rows, uint32_t *s
     coordinate[1] = <const float *>_coordinate(work, 1)
     if kind == four_of_block and work.core.active >> 16 and place_decoded(work.level[0], work.core.halves, work.image.blocks, coordinate, places):
         kind, host = four_singles, decoded_texels(work.image.blocks)
-    elif not _place_wave(work, places):
+    elif (not (work.core.active >> 16 and place_by_window(work.level[0], work.core.halves, coordinate, places))
+          and not _place_wave(work, places)):
         return False
     for half in range(work.core.end_half):
         _open_half(work, half)
@@ -335,27 +336,38 @@ cdef bint _filter_wave_fours(ImageWork *work, const FloatRows *rows, uint32_t *s
 
 cdef bint _sample_fours(ImageWork *work, const FloatRows *rows) noexcept nogil:
     """Filtered channels of elements of four components for a wave. False: some lane has to be looked at, and its coordinates are what they were."""
-    cdef uint32_t given[2][2 * image_row]                   # results may lie in the registers of the coordinates
+    cdef uint32_t given[2][2 * image_row]
     cdef uint32_t strange = 0
-    _copy_coordinates(work, given, False)
+    cdef bint overwrites = _writes_coordinates(work, &rows[0])
+    if overwrites:
+        _copy_coordinates(work, given, False)
     if not _filter_wave_fours(work, rows, &strange):
         return False
-    if strange:
+    if strange and overwrites:
         _copy_coordinates(work, given, True)
     return not strange
+
+
+cdef inline bint _writes_coordinates(const ImageWork *work, const FloatRows *rows) noexcept nogil:
+    """Whether results lie in the registers of the coordinates."""
+    cdef uint32_t index, axis
+    for index in range(4):
+        for axis in range(2):
+            if rows.row[index] == <float *>work.core.wave.vgpr + work.coordinate_at[axis]:
+                return True
+    return False
 
 
 cdef bint _sample_planes(ImageWork *work, const FloatRows *rows) noexcept nogil:
     """The same of bytes that tables give the meaning of, which is never a NaN."""
     cdef ImageRow places[2]
-    cdef TexelWindow window
+    cdef const float *coordinate[2]
     cdef Elements elements[4]
     cdef PlanesOf planes
     cdef uint32_t half
     _open_planes(work, &planes)
-    if _open_window(work, 0, places, &window):
-        for half in range(work.core.halves):
-            filter_planes_in_window(window, half, places[half], planes, rows[half])
+    if (_asks_for_window(work, coordinate)
+            and filter_meanings_in_window(work.level[0], work.core.halves, coordinate, planes, rows[0])):
         return True
     if not _place_wave(work, places):
         return False
@@ -455,15 +467,41 @@ cdef bint _is_volume(const ImageWork *work) noexcept nogil:
 cdef bint _sample_volume(ImageWork *work) noexcept nogil:
     """The same where the image is a volume."""
     cdef const float *coordinate[3]
+    cdef ImageRow places[2]
     cdef FloatRows rows
+    cdef uint32_t half
     if not work.core.full:
         return False
     _open_half(work, 0)
+    _open_volume(work, coordinate)
+    _open_results(work, &rows)
+    if filter_volume(work.level[0], work.core.halves, coordinate, rows):
+        return True
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        if not _place_in_volume(work, &places[half]):
+            return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        _open_results(work, &rows)
+        filter_lanes(work.level.host, places[half], 4, 2, rows)
+    return True
+
+
+cdef inline void _open_volume(const ImageWork *work, const float **coordinate) noexcept nogil:
+    """The coordinates of a row in a volume."""
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
     coordinate[2] = <const float *>_address(work, work.o.coordinates_at + 2)
-    _open_results(work, &rows)
-    return filter_volume(work.level[0], work.core.halves, coordinate, rows)
+
+
+cdef inline bint _place_in_volume(const ImageWork *work, ImageRow *places) noexcept nogil:
+    """Find the texels of a row in a volume. False: some lane has to be looked at."""
+    cdef const float *coordinate[3]
+    cdef uint32_t outside = 0
+    _open_volume(work, coordinate)
+    places.patch.used = False
+    return place_in_volume(work.level[0], coordinate, places[0], outside) and not outside
 
 
 cdef bint _is_nearest(ImageWork *work) noexcept nogil:
