@@ -16,6 +16,7 @@ include "emulator_vector_steps.pxi"
 include "pyaco/_core/emu_fast/row_steps.pxi"
 include "pyaco/_core/emu_fast/transcendental_steps.pxi"
 include "pyaco/_core/emu_fast/memory_steps.pxi"
+include "pyaco/_core/emu_fast/atomic_steps.pxi"
 include "pyaco/_core/emu_fast/scratch_steps.pxi"
 include "pyaco/_core/emu_fast/matrix_steps.pxi"
 

@@ -1,8 +1,9 @@
 // exp2, log2, sine, cosine and reciprocal square root of a row of 32 singles, rounded to nearest: the same bits as those of the reference engine.
 //
 // A double that is wrong by at most 2^-37 of it, from a polynomial with as many terms as that takes, says what the single is, unless it lies nearly
-// halfway between two: then, of one row in some hundred, these return false, and the caller works the row out as the reference engine does. Nothing here
-// depends on how the host treats denormals or on whether it fuses products with sums. The polynomials are those through the values at Chebyshev's nodes.
+// halfway between two: then, of one row in some hundred, these return false, and the caller works the row out as the reference engine does. Nothing
+// here depends on how the host treats denormals or on whether it fuses products with sums. The polynomials are those through the values at
+// Chebyshev's nodes.
 #pragma once
 #include "host.h"
 
@@ -138,14 +139,14 @@ static ALWAYS_INLINE WordLanes exp2_lanes(FloatLanes value, DoubtfulLanes *doubt
 
 // By intervals whose middle's reciprocal has few bits, and the middle's logarithm: an eighth of each octave of [0.703125, 1.40625) to a sixteenth.
 alignas(64) static const double middle_reciprocal[16] = {
-    1.0, 0.9411764144897461, 0.8888893127441406, 0.8421049118041992, 0.8000001907348633, 0.7619047164916992, 0.7272729873657227, 1.3913040161132812,
-    1.3333330154418945, 1.2799997329711914, 1.230769157409668, 1.185185432434082, 1.142857551574707, 1.1034479141235352, 1.066666603088379,
-    1.0322580337524414,
+    1.0, 0.9411764144897461, 0.8888893127441406, 0.8421049118041992, 0.8000001907348633, 0.7619047164916992, 0.7272729873657227,
+    1.3913040161132812, 1.3333330154418945, 1.2799997329711914, 1.230769157409668, 1.185185432434082, 1.142857551574707, 1.1034479141235352,
+    1.066666603088379, 1.0322580337524414,
 };
 alignas(64) static const double middle_logarithm[16] = {
-    0.0, 0.0874629272416674, 0.16992431351187293, 0.2479281153829891, 0.32192775092210163, 0.3923175087700883, 0.45943110268943693, -0.4764376999776444,
-    -0.4150371553135011, -0.3561435092556049, -0.29956019586757987, -0.24511279880613907, -0.19264559389025623, -0.14201853192006048,
-    -0.09310931840015348, -0.04580364661746143,
+    0.0, 0.0874629272416674, 0.16992431351187293, 0.2479281153829891, 0.32192775092210163, 0.3923175087700883, 0.45943110268943693,
+    -0.4764376999776444, -0.4150371553135011, -0.3561435092556049, -0.29956019586757987, -0.24511279880613907, -0.19264559389025623,
+    -0.14201853192006048, -0.09310931840015348, -0.04580364661746143,
 };
 
 // By the lowest four bits of an index.
