@@ -226,6 +226,11 @@ cdef inline void _store_rows(const Core *core, const Step *step, uint8_t *host, 
         return
     active = core.active
     if bytes == 4 and dwords == 1:
+        if core.full:
+            for lane in range(0, row_lanes * core.halves, 2):
+                memcpy(host + span.offset[lane], row + lane, 4)
+                memcpy(host + span.offset[lane + 1], row + lane + 1, 4)
+            return
         while active:
             lane = trailing_zeros64(active)
             active &= active - 1

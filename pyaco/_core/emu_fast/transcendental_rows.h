@@ -1,4 +1,5 @@
-// exp2, log2, sine, cosine and reciprocal square root of a row of 32 singles, rounded to nearest: the same bits as those of the reference engine.
+// exp2, log2, sine, cosine and reciprocal square root of a row of 32 singles, the first four of halves as well, rounded to nearest: the same bits as
+// those of the reference engine.
 //
 // A double that is wrong by at most 2^-37 of it, from a polynomial with as many terms as that takes, says what the single is, unless it lies nearly
 // halfway between two: then, of one row in some hundred, these return false, and the caller works the row out as the reference engine does. Nothing
@@ -114,13 +115,19 @@ static ALWAYS_INLINE DoubtfulLanes near_halfway(DoubleLanes value) {
 #endif
 }
 
-static ALWAYS_INLINE FloatLanes narrowed(DoubleLanes value, DoubtfulLanes *doubtful) {
-    *doubtful = either(*doubtful, near_halfway(value));
+// `odd`: rounded to odd, for halves that are rounded after it. All of them are tried by a test: none needs a better double.
+template <bool odd> static ALWAYS_INLINE FloatLanes narrowed(DoubleLanes value, DoubtfulLanes *doubtful) {
+    if (odd) {
+        const WideLanes bits = (WideLanes)value, rest = bits & 0x1fffffff;
+        value = (DoubleLanes)((bits ^ rest) | ((rest + 0x1fffffff) & 0x20000000));
+    } else {
+        *doubtful = either(*doubtful, near_halfway(value));
+    }
     return __builtin_convertvector(value, FloatLanes);
 }
 
 // Results that are denormals are zeros.
-static ALWAYS_INLINE WordLanes exp2_lanes(FloatLanes value, DoubtfulLanes *doubtful) {
+template <bool odd> static ALWAYS_INLINE WordLanes exp2_lanes(FloatLanes value, DoubtfulLanes *doubtful) {
     const FloatLanes shift = all_singles(12582912.0f);      // 1.5 * 2^23: the sum ends in the bits of an integer
     const FloatLanes power = limited(value, -127.0f, 128.0f), moved = power + shift;
     const DoubleLanes rest = widened(power - (moved - shift));
@@ -132,7 +139,7 @@ static ALWAYS_INLINE WordLanes exp2_lanes(FloatLanes value, DoubtfulLanes *doubt
     sum = multiply_add(rest, sum, all_doubles(0.2402265069581299));
     sum = multiply_add(rest, sum, all_doubles(0.6931471805459335));
     sum = multiply_add(rest, sum, all_doubles(1.0));
-    const WordLanes scaled = (WordLanes)narrowed(sum, doubtful) + ((WordLanes)moved << 23);
+    const WordLanes scaled = (WordLanes)narrowed<odd>(sum, doubtful) + ((WordLanes)moved << 23);
     const WordLanes normal = value >= -126.0f ? scaled : WordLanes{};
     return value == value ? normal : (WordLanes)value;
 }
@@ -172,7 +179,7 @@ static ALWAYS_INLINE WordLanes log2_of_special(WordLanes bits, WordLanes result)
 }
 
 // Denormals count as zeros.
-static ALWAYS_INLINE WordLanes log2_lanes(FloatLanes value, DoubtfulLanes *doubtful, DoubtfulLanes *special) {
+template <bool odd> static ALWAYS_INLINE WordLanes log2_lanes(FloatLanes value, DoubtfulLanes *doubtful, DoubtfulLanes *special) {
     const WordLanes bits = (WordLanes)value;
     const SignedLanes exponent = (SignedLanes)(bits - 0x3f340000) >> 23;
     const DoubleLanes fraction = widened((FloatLanes)(bits - ((WordLanes)exponent << 23)));
@@ -185,11 +192,11 @@ static ALWAYS_INLINE WordLanes log2_lanes(FloatLanes value, DoubtfulLanes *doubt
     sum = multiply_add(rest, sum, all_doubles(1.442695040895041));
     const DoubleLanes whole = widened_integer(exponent) + look_up_sixteen(middle_logarithm, index);
     *special = either(*special, doubtful_words((WordLanes)(bits - 0x00800000 >= 0x7f000000)));
-    return (WordLanes)narrowed(multiply_add(rest, sum, whole), doubtful);
+    return (WordLanes)narrowed<odd>(multiply_add(rest, sum, whole), doubtful);
 }
 
 // The sine of a quarter of a turn at most.
-static ALWAYS_INLINE FloatLanes sine_of_part(DoubleLanes turns, DoubtfulLanes *doubtful) {
+template <bool odd> static ALWAYS_INLINE FloatLanes sine_of_part(DoubleLanes turns, DoubtfulLanes *doubtful) {
     const DoubleLanes square = turns * turns;
     DoubleLanes sum = multiply_add(square, all_doubles(3.6658551595639612), all_doubles(-15.081483206893));
     sum = multiply_add(square, sum, all_doubles(42.058134871372054));
@@ -197,54 +204,100 @@ static ALWAYS_INLINE FloatLanes sine_of_part(DoubleLanes turns, DoubtfulLanes *d
     sum = multiply_add(square, sum, all_doubles(81.60524914901583));
     sum = multiply_add(square, sum, all_doubles(-41.341702239903675));
     sum = multiply_add(square, sum, all_doubles(6.28318530717927));
-    return narrowed(turns * sum, doubtful);
+    return narrowed<odd>(turns * sum, doubtful);
 }
 
-static ALWAYS_INLINE WordLanes sine_lanes(FloatLanes turns, DoubtfulLanes *doubtful) {
+template <bool odd> static ALWAYS_INLINE WordLanes sine_lanes(FloatLanes turns, DoubtfulLanes *doubtful) {
     const FloatLanes fraction = turns - nearest_integer(turns), shift = all_singles(12582912.0f);
     const FloatLanes moved = 2.0f * fraction + shift;       // ends in the bits of the number of half turns
     const FloatLanes rest = fraction - 0.5f * (moved - shift);
-    const WordLanes result = (WordLanes)sine_of_part(widened(rest), doubtful) ^ ((WordLanes)moved << 31);
+    const WordLanes result = (WordLanes)sine_of_part<odd>(widened(rest), doubtful) ^ ((WordLanes)moved << 31);
     const WordLanes size = (WordLanes)turns & 0x7fffffff;
     // a product with 2 pi that may be a denormal has fewer bits
     *doubtful = either(*doubtful, doubtful_words((WordLanes)(size - 1 < 0x01000000 - 1)));
     return size == 0 ? (WordLanes)turns : result;
 }
 
-static ALWAYS_INLINE WordLanes cosine_lanes(FloatLanes turns, DoubtfulLanes *doubtful) {
+template <bool odd> static ALWAYS_INLINE WordLanes cosine_lanes(FloatLanes turns, DoubtfulLanes *doubtful) {
     const FloatLanes fraction = turns - nearest_integer(turns);
     const DoubleLanes size = widened((FloatLanes)((WordLanes)fraction & 0x7fffffff));
-    const WordLanes result = (WordLanes)sine_of_part(0.25 - size, doubtful);
+    const WordLanes result = (WordLanes)sine_of_part<odd>(0.25 - size, doubtful);
     return result == 0 ? ~(WordLanes)fraction & 0x80000000 : result;
 }
 
-static ALWAYS_INLINE bool exp2_row(const uint32_t *source, uint32_t *result) {
+// The reciprocal square root, from a guess of the host's that 2^-10 of it is wrong at most; denormals count as zeros.
+#if defined(__AVX2__)
+static ALWAYS_INLINE WordLanes rsq_lanes(FloatLanes value, DoubtfulLanes *doubtful, DoubtfulLanes *special) {
+#if defined(__AVX512F__)
+    const DoubleLanes guess = widened((FloatLanes)_mm256_rsqrt14_ps((__m256)value));
+#else
+    const DoubleLanes guess = widened((FloatLanes)_mm_rsqrt_ps((__m128)value));
+#endif
+    const DoubleLanes error = multiply_add(-(guess * widened(value)), guess, all_doubles(1.0));
+    DoubleLanes sum = multiply_add(error, all_doubles(0.3125), all_doubles(0.375));
+    sum = multiply_add(error, sum, all_doubles(0.5));
+    *special = either(*special, doubtful_words((WordLanes)((WordLanes)value - 0x00800000 >= 0x7f000000)));
+    return (WordLanes)narrowed<false>(multiply_add(guess * error, sum, guess), doubtful);
+}
+
+static ALWAYS_INLINE WordLanes rsq_of_special(WordLanes bits, WordLanes result) {
+    const WordLanes size = bits & 0x7fffffff;
+    result = (SignedLanes)bits < 0 ? WordLanes{} + 0x7fc00000 : result;
+    result = size < 0x00800000 ? (bits & 0x80000000) | 0x7f800000 : result;
+    result = bits == 0x7f800000 ? WordLanes{} : result;
+    return size > 0x7f800000 ? bits : result;
+}
+
+static ALWAYS_INLINE bool rsq_row(const uint32_t *source, uint32_t *result) {
+    DoubtfulLanes doubtful = {}, special = {};
+    for (int lane = 0; lane < 32; lane += transcendental_width)
+        store_words(result + lane, rsq_lanes(load_singles(source + lane), &doubtful, &special));
+    if (any_doubtful(special))
+        for (int lane = 0; lane < 32; lane += transcendental_width)
+            store_words(result + lane, rsq_of_special((WordLanes)load_singles(source + lane), (WordLanes)load_singles(result + lane)));
+    return !any_doubtful(doubtful);
+}
+#else
+static ALWAYS_INLINE bool rsq_row(const uint32_t *, uint32_t *) { return false; }
+#endif
+
+// These give singles that are rounded to nearest, or to odd, which are never doubtful.
+template <bool odd> static ALWAYS_INLINE bool exp2_of_row(const uint32_t *source, uint32_t *result) {
     DoubtfulLanes doubtful = {};
     for (int lane = 0; lane < 32; lane += transcendental_width)
-        store_words(result + lane, exp2_lanes(load_singles(source + lane), &doubtful));
+        store_words(result + lane, exp2_lanes<odd>(load_singles(source + lane), &doubtful));
     return !any_doubtful(doubtful);
 }
 
-static ALWAYS_INLINE bool log2_row(const uint32_t *source, uint32_t *result) {
+template <bool odd> static ALWAYS_INLINE bool log2_of_row(const uint32_t *source, uint32_t *result) {
     DoubtfulLanes doubtful = {}, special = {};
     for (int lane = 0; lane < 32; lane += transcendental_width)
-        store_words(result + lane, log2_lanes(load_singles(source + lane), &doubtful, &special));
+        store_words(result + lane, log2_lanes<odd>(load_singles(source + lane), &doubtful, &special));
     if (any_doubtful(special))
         for (int lane = 0; lane < 32; lane += transcendental_width)
             store_words(result + lane, log2_of_special((WordLanes)load_singles(source + lane), (WordLanes)load_singles(result + lane)));
     return !any_doubtful(doubtful);
 }
 
-static ALWAYS_INLINE bool sine_row(const uint32_t *source, uint32_t *result) {
+template <bool odd> static ALWAYS_INLINE bool sine_of_row(const uint32_t *source, uint32_t *result) {
     DoubtfulLanes doubtful = {};
     for (int lane = 0; lane < 32; lane += transcendental_width)
-        store_words(result + lane, sine_lanes(load_singles(source + lane), &doubtful));
+        store_words(result + lane, sine_lanes<odd>(load_singles(source + lane), &doubtful));
     return !any_doubtful(doubtful);
 }
 
-static ALWAYS_INLINE bool cosine_row(const uint32_t *source, uint32_t *result) {
+template <bool odd> static ALWAYS_INLINE bool cosine_of_row(const uint32_t *source, uint32_t *result) {
     DoubtfulLanes doubtful = {};
     for (int lane = 0; lane < 32; lane += transcendental_width)
-        store_words(result + lane, cosine_lanes(load_singles(source + lane), &doubtful));
+        store_words(result + lane, cosine_lanes<odd>(load_singles(source + lane), &doubtful));
     return !any_doubtful(doubtful);
 }
+
+static ALWAYS_INLINE bool exp2_row(const uint32_t *source, uint32_t *result) { return exp2_of_row<false>(source, result); }
+static ALWAYS_INLINE bool log2_row(const uint32_t *source, uint32_t *result) { return log2_of_row<false>(source, result); }
+static ALWAYS_INLINE bool sine_row(const uint32_t *source, uint32_t *result) { return sine_of_row<false>(source, result); }
+static ALWAYS_INLINE bool cosine_row(const uint32_t *source, uint32_t *result) { return cosine_of_row<false>(source, result); }
+static ALWAYS_INLINE void exp2_odd_row(const uint32_t *source, uint32_t *result) { exp2_of_row<true>(source, result); }
+static ALWAYS_INLINE void log2_odd_row(const uint32_t *source, uint32_t *result) { log2_of_row<true>(source, result); }
+static ALWAYS_INLINE void sine_odd_row(const uint32_t *source, uint32_t *result) { sine_of_row<true>(source, result); }
+static ALWAYS_INLINE void cosine_odd_row(const uint32_t *source, uint32_t *result) { cosine_of_row<true>(source, result); }
