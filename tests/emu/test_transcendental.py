@@ -58,15 +58,15 @@ FUNCTIONS: dict[str, tuple[Callable[[Decimal], Decimal], int, int, bool]] = {
 }
 
 
-def run(name: str, sources: np.ndarray, bits: int, rounding: int = NEAREST) -> np.ndarray:
-    """Return the results, with singles, or halves and doubles, rounded so."""
+def run(name: str, sources: np.ndarray, bits: int, rounding: int = NEAREST, denormals: int = 0xC0) -> np.ndarray:
+    """Return the results, with singles, or halves and doubles, rounded so; `denormals`: the bits of MODE, usually those that keep none of singles."""
     device = Device(TARGET, "fast" if bits else "reference", 1)
     if bits:
         device._engine = FastEngine(device.space, device.gfx_level, 1, bits)
     data = device.buffer(sources)
     device.run(isa.assemble(PROGRAM.format(name=name), TARGET), (len(sources) // 128, 1, 1), (128, 1, 1),
                user_sgprs=(data.address & 0xFFFFFFFF, data.address >> 32), workgroup_ids=(True, False, False),
-               float_mode=0xC0 | rounding | rounding << 2)  # fmt: skip
+               float_mode=denormals | rounding | rounding << 2)  # fmt: skip
     return data.numpy().view(sources.dtype)
 
 
@@ -143,13 +143,43 @@ def test_special_values(name: str, bits: int, rounding: int) -> None:
     assert right.all() or rounding != NEAREST, sources[~right]
 
 
+@pytest.mark.parametrize("denormals", [0xC0, 0xD0, 0xE0, 0xF0])
 @pytest.mark.parametrize("rounding", range(4))
 @pytest.mark.parametrize("name", EXPECTED)
-def test_engines_agree(name: str, rounding: int) -> None:
-    """On sources of any bits."""
-    sources = np.random.default_rng(11).integers(0, 1 << 32, 1 << 14, np.uint32)
-    first, *others = (run(name, sources, bits, rounding) for bits in ENGINES)
+def test_engines_agree(name: str, rounding: int, denormals: int) -> None:
+    """On sources of any bits, on neighbours of 1 and on small ones, of which some are denormals or become such."""
+    random = np.random.default_rng(11)
+    sources = random.integers(0, 1 << 32, 1 << 14, np.uint32)
+    sources[: 1 << 12] = random.integers(0, 0x01800000, 1 << 12) | random.integers(0, 2, 1 << 12) << 31
+    sources[1 << 12 : 1 << 13] = random.integers(0x3F000000, 0x40000000, 1 << 12)
+    first, *others = (run(name, sources, bits, rounding, denormals) for bits in ENGINES)
     assert all(np.array_equal(first, other) for other in others)
+
+
+#: singles whose results are within 2^-36 of their size of halfway between two singles, below or above: rows of the fast engine that
+#: polynomials of few terms do not decide
+NEARLY_HALFWAY = {
+    "v_exp_f32": (0x3DCCDDB7, 0x3DCCFCED, 0x3DCD1F55, 0x3DCDD69C, 0x3DCE4051, 0x3DCF279C),
+    "v_log_f32": (0x3DCCDCBC, 0x3DCD2B34, 0x3DCD603D, 0x3DCE43F5, 0x3DCE68F6, 0x3DD00ACB),
+    "v_sin_f32": (0x3DCDD8B0, 0x3DCFE0C0, 0x3DD031DB, 0x3DD0F77E, 0x3DD16B1E, 0x3DD27D61),
+    "v_cos_f32": (0x3DCDA2DE, 0x3DCE3C02, 0x3DCE4506, 0x3DCF716C, 0x3DCFA5B6, 0x3DD018B7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", ENGINES)
+@pytest.mark.parametrize("name", NEARLY_HALFWAY)
+def test_nearly_halfway(name: str, bits: int) -> None:
+    """The exact result decides."""
+    function = FUNCTIONS[name][0]
+    sources = np.resize(np.array(NEARLY_HALFWAY[name], np.uint32).view(np.float32), 128)
+    results = run(name, sources, bits)
+    with localcontext(CONTEXT):
+        for source, result in zip(sources[: len(NEARLY_HALFWAY[name])], results, strict=False):
+            exact = function(Decimal(float(source)))
+            below, above = (Decimal(float(number)) for number in np.nextafter(result, np.array([-np.inf, np.inf], np.float32)))
+            halfway = min(abs(exact - (Decimal(float(result)) + other) / 2) for other in (below, above))
+            assert halfway < abs(exact) * Decimal(2) ** -36
+            assert is_rounded(result, exact, NEAREST), source
 
 
 HALVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -375,6 +375,19 @@ static ALWAYS_INLINE bool permute_row(const uint32_t *high, const uint32_t *low,
 static ALWAYS_INLINE bool permute_row(const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return false; }
 #endif
 
+// Sums of singles; false where one is a NaN, which depends on the order of the operands.
+static ALWAYS_INLINE bool add_sixteen(const uint32_t *a, const uint32_t *b, uint32_t *sums) {
+    typedef float four_singles __attribute__((vector_size(16), aligned(4), may_alias));
+    typedef int32_t four_words __attribute__((vector_size(16)));
+    four_words nans = {};
+    for (int lane = 0; lane < 16; lane += 4) {
+        const four_singles sum = *(const four_singles *)(a + lane) + *(const four_singles *)(b + lane);
+        nans |= (four_words)(sum != sum);
+        *(four_singles *)(sums + lane) = sum;
+    }
+    return (nans[0] | nans[1] | nans[2] | nans[3]) == 0;
+}
+
 // Four dwords of each of 16 lanes, into rows of 64.
 #if defined(__AVX2__)
 static ALWAYS_INLINE void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row) {

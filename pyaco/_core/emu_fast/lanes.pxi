@@ -14,7 +14,9 @@ include "pyaco/_core/emu_fast/singles.pxi"
 include "pyaco/_core/emu_fast/special_rows.pxi"
 include "emulator_vector_steps.pxi"
 include "pyaco/_core/emu_fast/row_steps.pxi"
+include "pyaco/_core/emu_fast/transcendental_steps.pxi"
 include "pyaco/_core/emu_fast/memory_steps.pxi"
+include "pyaco/_core/emu_fast/atomic_steps.pxi"
 include "pyaco/_core/emu_fast/scratch_steps.pxi"
 include "pyaco/_core/emu_fast/matrix_steps.pxi"
 
@@ -22,6 +24,7 @@ cdef StepFunction steps[<int>op_count]
 memset(steps, 0, sizeof(steps))
 fill_vector_steps(steps)
 fill_special_steps(steps)
+fill_transcendental_steps(steps)
 cdef MemorySteps memory
 fill_memory_steps(&memory)
 cdef RowSteps rows

@@ -37,7 +37,7 @@ cdef void _fill_few(const Core *core, const uint32_t *row, Span *span) noexcept 
 
 
 cdef inline void _fill_span(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
-    cdef uint32_t lane, other, number, low, high
+    cdef uint32_t lane, other, number, low, high, half
     if core.active_count <= few_lanes:
         _fill_few(core, row, span)
         return
@@ -45,12 +45,13 @@ cdef inline void _fill_span(const Core *core, const uint32_t *row, Span *span) n
         other = row[trailing_zeros64(core.active)]
         for lane in range(<uint32_t>max_lanes):
             span.offset[lane] = row[lane] if core.lane_mask[lane] else other
+        row = span.offset
     else:
-        memcpy(span.offset, row, row_lanes * 4 * core.halves)
+        for half in range(core.halves):
+            copy_row(span.offset + row_lanes * half, row + row_lanes * half)
     span.lowest = 0xffffffffU
     span.highest = 0
-    for number in range(chunks * core.halves):
-        row = &span.offset[chunk * number]
+    for number in range(chunks * core.halves):              # in the row itself: what was just stored would be waited for
         span.kind[number] = chunk_kind(row)
         low = row[0]
         high = row[chunk - 1]
@@ -58,6 +59,7 @@ cdef inline void _fill_span(const Core *core, const uint32_t *row, Span *span) n
             chunk_bounds(row, &low, &high)
         span.lowest = min(span.lowest, low)
         span.highest = max(span.highest, high)
+        row += chunk
 
 
 cdef inline uint32_t *_destination_row(const Core *core, const Step *step) noexcept nogil:
@@ -224,6 +226,11 @@ cdef inline void _store_rows(const Core *core, const Step *step, uint8_t *host, 
         return
     active = core.active
     if bytes == 4 and dwords == 1:
+        if core.full:
+            for lane in range(0, row_lanes * core.halves, 2):
+                memcpy(host + span.offset[lane], row + lane, 4)
+                memcpy(host + span.offset[lane + 1], row + lane + 1, 4)
+            return
         while active:
             lane = trailing_zeros64(active)
             active &= active - 1
@@ -618,158 +625,6 @@ cdef int _step_buffer_to_lds(Core *core, const Step *step) noexcept nogil:
         host = _buffer_host(core, step, &span)
         if host == NULL or not _move_to_lds(core, step, host, &span):
             return step_reference(core, step)
-    return next_step(core, step)
-
-
-cdef inline uint64_t _data_of(const Step *step, const uint32_t *row, uint32_t lane) noexcept nogil:
-    return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.rest.memory.bytes == 8 else row[lane]
-
-
-cdef inline bint _all_consecutive(const Core *core, const Span *span) noexcept nogil:
-    """Whether each sixteen lanes, all active, access consecutive dwords: no lane of theirs reads what another of them wrote."""
-    cdef uint32_t number
-    cdef uint32_t found = core.full
-    for number in range(chunks * core.halves):
-        found &= span.kind[number] == chunk_sequence
-    return found
-
-
-cdef inline void _modify_each(const Core *core, const Span *span, uint8_t *host, const uint32_t *first, const uint32_t *second, uint32_t *returned,
-                              uint8_t operation) noexcept nogil:
-    """Lane after lane: each one reads what those before it wrote. An operand is read before what is returned is written: it may be the same register.
-
-    Where all lanes have one address, what it holds stays in a register of the host. `operation` is a constant in the calls that are to be fast.
-    """
-    cdef uint32_t lane, old, fresh, number
-    cdef uint32_t before[chunk]
-    cdef uint32_t after[chunk]
-    cdef uint64_t active = core.active
-    if span.lowest == span.highest:
-        memcpy(&fresh, host + span.lowest, 4)
-        while active:
-            lane = trailing_zeros64(active)
-            active &= active - 1
-            old = fresh
-            fresh = atomic32(operation, old, first[lane], second[lane])
-            returned[lane] = old
-        memcpy(host + span.lowest, &fresh, 4)
-        return
-    if operation < atomic_fadd and _all_consecutive(core, span):           # of floats, which NaN wins depends on the order of operands
-        for number in range(chunks * core.halves):
-            memcpy(before, host + span.offset[chunk * number], 4 * chunk)
-            for lane in range(<uint32_t>chunk):
-                after[lane] = atomic32(operation, before[lane], first[chunk * number + lane], second[chunk * number + lane])
-            memcpy(host + span.offset[chunk * number], after, 4 * chunk)
-            memcpy(returned + chunk * number, before, 4 * chunk)
-        return
-    while active:
-        lane = trailing_zeros64(active)
-        active &= active - 1
-        memcpy(&old, host + span.offset[lane], 4)
-        fresh = atomic32(operation, old, first[lane], second[lane])
-        memcpy(host + span.offset[lane], &fresh, 4)
-        returned[lane] = old
-
-
-cdef void _modify_dwords(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
-    """The frequent operations have loops of their own."""
-    cdef const uint32_t *first = source_row(core, step, 1, 0)
-    cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint8_t operation = step.rest.memory.atomic
-    cdef uint32_t unused[max_lanes]
-    cdef uint32_t *returned = _destination_row(core, step) if step.rest.returns else unused
-    if operation == atomic_add:
-        _modify_each(core, span, host, first, second, returned, atomic_add)
-    elif operation == atomic_umin:
-        _modify_each(core, span, host, first, second, returned, atomic_umin)
-    elif operation == atomic_umax:
-        _modify_each(core, span, host, first, second, returned, atomic_umax)
-    elif operation == atomic_smin:
-        _modify_each(core, span, host, first, second, returned, atomic_smin)
-    elif operation == atomic_smax:
-        _modify_each(core, span, host, first, second, returned, atomic_smax)
-    elif operation == atomic_and:
-        _modify_each(core, span, host, first, second, returned, atomic_and)
-    elif operation == atomic_or:
-        _modify_each(core, span, host, first, second, returned, atomic_or)
-    elif operation == atomic_xor:
-        _modify_each(core, span, host, first, second, returned, atomic_xor)
-    elif operation == atomic_swap:
-        _modify_each(core, span, host, first, second, returned, atomic_swap)
-    elif operation == atomic_cmpswap:
-        _modify_each(core, span, host, first, second, returned, atomic_cmpswap)
-    elif operation == atomic_fadd:
-        _modify_each(core, span, host, first, second, returned, atomic_fadd)
-    else:
-        _modify_each(core, span, host, first, second, returned, operation)
-
-
-cdef void _modify_pairs(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
-    """The same for pairs of dwords."""
-    cdef const uint32_t *first = source_row(core, step, 1, 0)
-    cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint32_t *returned = _destination_row(core, step) if step.rest.returns else NULL
-    cdef uint32_t lane
-    cdef uint64_t old, fresh
-    cdef uint64_t active = core.active
-    while active:
-        lane = trailing_zeros64(active)
-        active &= active - 1
-        memcpy(&old, host + span.offset[lane], 8)
-        fresh = atomic64(step.rest.memory.atomic, old, _data_of(step, first, lane), _data_of(step, second, lane))
-        memcpy(host + span.offset[lane], &fresh, 8)
-        if returned != NULL:
-            returned[lane] = <uint32_t>old
-            returned[lane + row_bytes // 4] = <uint32_t>(old >> 32)
-
-
-cdef void _modify(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
-    """Floats are added as the reference engine does: while the host keeps denormals."""
-    if core.control != control_default:
-        set_host_control(control_default)
-    if step.rest.memory.bytes == 4:
-        _modify_dwords(core, step, span, host)
-    else:
-        _modify_pairs(core, step, span, host)
-    if core.control != control_default:
-        set_host_control(core.control)
-
-
-cdef int _step_lds_atomic(Core *core, const Step *step) noexcept nogil:
-    cdef Span span
-    if core.active:
-        if not _fill_lds_span(core, step, &span):
-            return step_reference(core, step)
-        _modify(core, step, &span, core.machine.lds + _lds_offset(step, 0))
-    return next_step(core, step)
-
-
-# Atomics in memory come after those of all earlier workgroups.
-cdef int _step_global_atomic(Core *core, const Step *step) noexcept nogil:
-    cdef Span span
-    cdef uint8_t *host
-    if core.order != NULL and not wait_for_turn(core):
-        core.stopped = step
-        return stop_deadlock
-    if core.active:
-        host = _global_host(core, step, &span)
-        if host == NULL:
-            return step_reference(core, step)
-        _modify(core, step, &span, host)
-    return next_step(core, step)
-
-
-cdef int _step_buffer_atomic(Core *core, const Step *step) noexcept nogil:
-    cdef Span span
-    cdef uint8_t *host
-    if core.order != NULL and not wait_for_turn(core):
-        core.stopped = step
-        return stop_deadlock
-    if core.active:
-        host = _buffer_host(core, step, &span)
-        if host == NULL:
-            return step_reference(core, step)
-        _modify(core, step, &span, host)
     return next_step(core, step)
 
 
