@@ -37,11 +37,18 @@ cdef int unsupported(Reader r, uint32_t word, const char *text, const char *deta
 
 cdef const char *_enumerant_name(int kind, uint32_t value) noexcept nogil:
     """The name of an enumerant of a kind (spirv_kind_*); NULL where none has that value."""
-    cdef int i
-    for i in range(spirv_named_count):
-        if spirv_named_kinds[i] == kind and spirv_named_values[i] == value:
-            return spirv_named_names[i]
-    return NULL
+    cdef uint32_t first = 0
+    cdef uint32_t end = spirv_named_count
+    cdef uint32_t i
+    while first < end:
+        i = (first + end) // 2
+        if spirv_named_kinds[i] < kind or (spirv_named_kinds[i] == kind and spirv_named_values[i] < value):
+            first = i + 1
+        else:
+            end = i
+    if first == spirv_named_count or spirv_named_kinds[first] != kind or spirv_named_values[first] != value:
+        return NULL
+    return spirv_named_names[first]
 
 
 cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil:
