@@ -33,7 +33,7 @@ cdef cppclass Context:
     unordered_map[uint32_t, uint32_t] shifted           # by sum with a scalar that it shifts itself: the shifted scalar
     TempId scc                       # what scc holds here, 0 unknown
     SmallVector[uint32_t] condition       # by temp that is a mask of all lanes or none: the scc that says which, 0 unknown
-    SmallVector[uint8_t] condition_kind   # by temp: what is known of such a mask; of one in scc that is read from an earlier one: whether turned around
+    SmallVector[uint8_t] condition_kind   # by temp: what is known of such a mask; of one in scc read from an earlier one: whether turned around
     InstructionId borrow             # the last subtraction with a borrow, 0 none
     SmallVector[uint32_t] same_condition  # by temp in scc: an earlier one that scc still holds, 0 none
 
