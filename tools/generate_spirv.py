@@ -38,6 +38,7 @@ def generate(source: Path) -> dict[str, str]:
     size = max(number.values()) + 1
     glsl_size = max(value for value, _, _ in glsl) + 1
     named = [(NAMED.index(kind), value, name) for _, value, kind, name in enumerants if kind in NAMED]
+    named.sort(key=lambda row: row[:2])    # the first of several names stays the first
     constants = [f"Op{name} = {value}" for value, name, _ in opcodes]
     constants += [f"{name} = {value}" for name, value, kind, _ in enumerants if kind != "Capability"]
     constants += [f"Glsl_{name} = {value}" for value, name, _ in glsl]
@@ -85,7 +86,7 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint8_t *spirv_builtin_components",
         "    const char *const *glsl_names",
         "    const int16_t *glsl_alu",
-        "    const uint8_t *spirv_named_kinds     # enumerants that messages name: spirv_kind_*, value and name, a row each",
+        "    const uint8_t *spirv_named_kinds     # enumerants that messages name: spirv_kind_*, value and name, in order, a row each",
         "    const uint32_t *spirv_named_values",
         "    const char *const *spirv_named_names",
     ]

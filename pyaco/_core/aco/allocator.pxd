@@ -1,10 +1,10 @@
 """The state of register allocation, and how a value gets a register: see ``allocator.pyx`` and ``register_allocation.pyx``."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
 from pyaco._core.aco.register_constraints cimport Placement
 from pyaco._core.aco.register_file cimport RegisterFile, file_put, in_before
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, ProgramData, TempId, class_bytes, class_is_vgpr, register_none, register_vcc,
     register_vcc_hi, temp_new,
@@ -90,25 +90,25 @@ cdef cppclass Allocator:
     uint64_t[4] loaded_here
     LiveSet live_in               # of the block at hand
     uint32_t linear_live          # linear VGPRs present, in dwords
-    vector[Value] values          # by temp id
-    vector[Move] moves
-    vector[uint32_t] victims
-    vector[Ranked] ranked
-    vector[Saved] log
-    vector[uint32_t] transients
-    vector[TempId] entering       # live-in values of the logical CFG that the block at hand has yet to place
-    vector[TempId] late           # ... whose register another has, or that have none
-    vector[uint32_t] out          # instructions, block after block
-    vector[uint32_t] out_first
-    vector[Place] exits
-    vector[uint32_t] exit_first
-    vector[uint32_t] exit_count
-    vector[uint8_t] exit_scc      # by block: a value is left in SCC
-    vector[Place] entries         # of loop headers
-    vector[uint32_t] entry_first
-    vector[uint32_t] entry_count
-    vector[Mismatch] mismatches
-    vector[uint16_t] branch_reg   # by block: register of the scratch definition of the branches that lead here
+    SmallVector[Value] values          # by temp id
+    SmallVector[Move] moves
+    SmallVector[uint32_t] victims
+    SmallVector[Ranked] ranked
+    SmallVector[Saved] log
+    SmallVector[uint32_t] transients
+    SmallVector[TempId] entering       # live-in values of the logical CFG that the block at hand has yet to place
+    SmallVector[TempId] late           # ... whose register another has, or that have none
+    SmallVector[uint32_t] out          # instructions, block after block
+    SmallVector[uint32_t] out_first
+    SmallVector[Place] exits
+    SmallVector[uint32_t] exit_first
+    SmallVector[uint32_t] exit_count
+    SmallVector[uint8_t] exit_scc      # by block: a value is left in SCC
+    SmallVector[Place] entries         # of loop headers
+    SmallVector[uint32_t] entry_first
+    SmallVector[uint32_t] entry_count
+    SmallVector[Mismatch] mismatches
+    SmallVector[uint16_t] branch_reg   # by block: register of the scratch definition of the branches that lead here
 
 
 # ------------------------------------------------------------------------------------------------------ placing a value

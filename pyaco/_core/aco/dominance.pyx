@@ -7,8 +7,8 @@ its own dominator; a block outside the logical CFG has -1 and counts as dominate
 Source: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), with block indices as the postorder.
 """
 from libc.stdint cimport int32_t, uint32_t
-from libcpp.vector cimport vector
 
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport BlockId, Program, ProgramData
 
@@ -60,7 +60,7 @@ cdef void _immediate_dominators(ProgramData *p, Graph *g) noexcept nogil:
                 changed = True
 
 
-cdef int _number(ProgramData *p, const int32_t *idom, uint32_t *pre, uint32_t *post, vector[uint32_t] &scratch) except -1 nogil:
+cdef int _number(ProgramData *p, const int32_t *idom, uint32_t *pre, uint32_t *post, SmallVector[uint32_t] &scratch) except -1 nogil:
     """Number the tree depth first, children in ascending order."""
     cdef uint32_t n = p.blocks.table.count
     cdef uint32_t *next_child         # children as linked lists
@@ -106,7 +106,7 @@ cdef int _number(ProgramData *p, const int32_t *idom, uint32_t *pre, uint32_t *p
 
 cdef int dominance_run(ProgramData *p) except -1 nogil:
     cdef Graph g
-    cdef vector[uint32_t] scratch
+    cdef SmallVector[uint32_t] scratch
     if p.blocks.table.count == 0:
         return 0
     g.block = p.edge_lists.block

@@ -5,12 +5,12 @@ cache lines still present. Needs: the final order of instructions. Sources: AMD 
 the limit of 32 on GFX11 (longer ones hang, although 63 are documented).
 """
 from libc.stdint cimport uint16_t, uint32_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_image_bvh64_intersect_ray, op_image_bvh_intersect_ray, op_s_clause
 from isa_tables cimport is_atomic
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport form_clause, separate_address_dwords
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OperandRow, Program, ProgramData, Rewrite, class_s4, format_flat, format_global,
@@ -73,7 +73,7 @@ cdef ClauseType _type(const ProgramData *p, InstructionId i) noexcept nogil:
     return type_other
 
 
-cdef int _emit(Rewrite *rewrite, const vector[uint32_t] *members) except -1 nogil:
+cdef int _emit(Rewrite *rewrite, const SmallVector[uint32_t] *members) except -1 nogil:
     """Write the collected instructions, with an ``s_clause`` in front if there are several."""
     cdef ProgramData *p = rewrite.program
     cdef uint32_t count = <uint32_t>members.size()
@@ -96,7 +96,7 @@ cdef int _emit(Rewrite *rewrite, const vector[uint32_t] *members) except -1 nogi
 
 cdef int form_hard_clauses_run(ProgramData *p) except -1 nogil:
     cdef Rewrite rewrite
-    cdef vector[uint32_t] members
+    cdef SmallVector[uint32_t] members
     cdef ClauseType current = type_other
     cdef ClauseType following
     cdef uint32_t limit = 32 if p.gfx_level >= gfx11 else 63

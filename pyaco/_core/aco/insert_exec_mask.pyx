@@ -13,7 +13,6 @@ Needs: lowered phis; the CFG shapes of instruction selection (kinds of blocks sa
 helper lanes do not exist. Source of the scheme: ACO (``aco_insert_exec_mask``).
 """
 from libc.stdint cimport uint16_t, uint32_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
     op_p_cbranch_nz, op_p_cbranch_z, op_p_demote_to_helper, op_p_discard_if, op_p_elect, op_p_end_wqm, op_p_is_helper,
@@ -25,6 +24,7 @@ from pyaco._core.aco.build cimport (
     make, make_1, make_scc_2, by_wave, exec_definition, exec_operand, mask_constant, new_mask, phi_resize,
 )
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
@@ -53,10 +53,10 @@ cdef struct Loop:
 cdef cppclass Context:
     ProgramData *p
     Rewrite rewrite
-    vector[Mask] masks               # of all blocks so far, one stack behind the other: only that of the last block changes
-    vector[RowRange] stacks          # rows in `masks` by block, at its end
-    vector[Loop] loops
-    vector[Loop] unchanged           # loops at whose header exec stays as it is
+    SmallVector[Mask] masks               # of all blocks so far, one stack behind the other: only that of the last block changes
+    SmallVector[RowRange] stacks          # rows in `masks` by block, at its end
+    SmallVector[Loop] loops
+    SmallVector[Loop] unchanged           # loops at whose header exec stays as it is
 
 
 cdef inline uint32_t _pred(const ProgramData *p, BlockId block, uint32_t k) noexcept nogil:

@@ -7,13 +7,13 @@ Phis need a fixed point, which one or two sweeps over the program reach: a value
 Source of the policy: ACO's ``init_context`` (``aco_instruction_selection_setup.cpp``).
 """
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport (
     Isel, sgpr_class, used_alu, used_movable, used_otherwise, used_packed, used_scalar, used_scalar_alu, value_divergent, vgpr_class,
 )
 from pyaco._core.aco.isel_packed cimport is_packed
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
@@ -234,7 +234,7 @@ cdef int _find_used(Isel *c) except -1 nogil:
     cdef uint32_t position
     cdef ValueId i
     cdef uint32_t source
-    cdef vector[ValueId] all_values       # 0 behind each block
+    cdef SmallVector[ValueId] all_values       # 0 behind each block
     cdef Zeroed[uint32_t] last_read       # by value: position + 1
     cdef Zeroed[uint8_t] later            # by value: it stands behind the instruction at hand
     cdef uint32_t[4] next_write           # by kinds of memory

@@ -7,6 +7,7 @@ instructions, and the copy to SGPRs when a uniform value is computed by the VALU
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Operand, ProgramData, TempId, operand_c32, operand_of, operand_of_fixed, register_scc,
 )
@@ -70,26 +71,26 @@ cdef cppclass Isel:
     bint precise                  # results must not be reassociated or contracted
     bint no_unsigned_wrap
     uint16_t fp_mode
-    vector[uint8_t] value_class   # by NIR value; 0: no result
-    vector[uint16_t] value_components     # by NIR value: bit per component that anything reads
-    vector[uint8_t] value_used    # by NIR value: used_*
+    SmallVector[uint8_t] value_class   # by NIR value; 0: no result
+    SmallVector[uint16_t] value_components     # by NIR value: bit per component that anything reads
+    SmallVector[uint8_t] value_used    # by NIR value: used_*
     Ranges ranges                 # of NIR values
-    vector[uint32_t] value_temp   # by NIR value; 0: none yet
-    vector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split
-    vector[uint8_t] part_count
-    vector[uint32_t] parts        # temps
+    SmallVector[uint32_t] value_temp   # by NIR value; 0: none yet
+    SmallVector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split
+    SmallVector[uint8_t] part_count
+    SmallVector[uint32_t] parts        # temps
     TempId halved                 # the temp of 64 bits that was split last, for one use, in block halved_in
     BlockId halved_in
     TempId[2] halves
-    vector[SelectedInstruction] selected
-    vector[SelectedInstruction] selected_front
-    vector[PendingPhi] phis
-    vector[uint32_t] label_block  # by label; 0xffffffff: not bound yet
-    vector[LabelEdge] edges
-    vector[uint32_t] node_block   # by NIR block node: the ACO block in which it ended, 0xffffffff: not reached
-    vector[uint8_t] node_ends     # by NIR node: control does not fall out of it
-    vector[uint8_t] node_copies   # by NIR block node: its phis have one predecessor left and are copies
-    vector[uint32_t] argument_temp
+    SmallVector[SelectedInstruction] selected
+    SmallVector[SelectedInstruction] selected_front
+    SmallVector[PendingPhi] phis
+    SmallVector[uint32_t] label_block  # by label; 0xffffffff: not bound yet
+    SmallVector[LabelEdge] edges
+    SmallVector[uint32_t] node_block   # by NIR block node: the ACO block in which it ended, 0xffffffff: not reached
+    SmallVector[uint8_t] node_ends     # by NIR node: control does not fall out of it
+    SmallVector[uint8_t] node_copies   # by NIR block node: its phis have one predecessor left and are copies
+    SmallVector[uint32_t] argument_temp
     OlderFunction emit_older      # GFX6 to GFX8
     TempId scratch                # GFX6 to GFX8: the descriptor of scratch, 0: none
     FlowState flow

@@ -270,8 +270,8 @@ cdef TempId emit3(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Op
 cdef int remember_parts(Isel *c, uint32_t vector, const uint32_t *temps, uint32_t count) except -1 nogil:
     cdef uint32_t i
     if c.part_first.size() <= vector:
-        c.part_first.resize(vector + 64, 0)
-        c.part_count.resize(vector + 64, 0)
+        c.part_first.resize(vector + 64)
+        c.part_count.resize(vector + 64)
     if c.parts.size() == 0:
         c.parts.push_back(0)
     c.part_first[vector] = c.parts.size()

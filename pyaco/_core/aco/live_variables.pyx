@@ -22,7 +22,6 @@ to be, the list of a loop's header begins with what is defined before the loop a
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport reverse
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_create_vector, op_p_phi, op_v_mqsad_u32_u8
 from pyaco._core.aco.live_set cimport (
@@ -31,6 +30,7 @@ from pyaco._core.aco.live_set cimport (
 )
 from pyaco._core.aco.occupancy cimport suitable_waves, waves_of_demand
 from pyaco._core.common.bits cimport trailing_zeros64
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.table cimport table_append_many, table_clear
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -53,19 +53,19 @@ cdef struct Loop:
 
 cdef cppclass Context:
     ProgramData *p
-    vector[uint64_t] linear       # bits of the temps that live through linear edges
+    SmallVector[uint64_t] linear       # bits of the temps that live through linear edges
     LiveSet live                  # the working set
-    vector[uint32_t] room         # by block: capacity of its list in LiveIn, in rows
-    vector[Demand] live_in        # by block: of its list, phi definitions left out
-    vector[uint8_t] dirty         # by block: it has not been visited, or what flows into its end has changed since
+    SmallVector[uint32_t] room         # by block: capacity of its list in LiveIn, in rows
+    SmallVector[Demand] live_in        # by block: of its list, phi definitions left out
+    SmallVector[uint8_t] dirty         # by block: it has not been visited, or what flows into its end has changed since
     int64_t worklist              # no block from here on is dirty
-    vector[Loop] loops            # an inner one after those around it
-    vector[uint32_t] loop_of      # by block: number + 1 of the loop that begins there. The rest is empty without loops
-    vector[uint32_t] latch_of     # by block: number + 1 of the outermost loop that ends there, 0 when it has been looked at
-    vector[uint8_t] reached       # by block, of the loop at hand
-    vector[BlockId] defined_in    # by temp
-    vector[uint8_t] read          # by temp: an instruction reads it, or a phi that is read itself
-    vector[InstructionId] phis
+    SmallVector[Loop] loops            # an inner one after those around it
+    SmallVector[uint32_t] loop_of      # by block: number + 1 of the loop that begins there. The rest is empty without loops
+    SmallVector[uint32_t] latch_of     # by block: number + 1 of the outermost loop that ends there, 0 when it has been looked at
+    SmallVector[uint8_t] reached       # by block, of the loop at hand
+    SmallVector[BlockId] defined_in    # by temp
+    SmallVector[uint8_t] read          # by temp: an instruction reads it, or a phi that is read itself
+    SmallVector[InstructionId] phis
 
 
 cdef inline void _add(Demand *d, uint8_t register_class, int sign) noexcept nogil:
@@ -150,7 +150,7 @@ cdef bint _is_among(const ProgramData *p, BlockId block, uint32_t first, uint32_
 
 
 cdef Demand live_at_end(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live,
-                        const vector[Demand] *of_lists) noexcept nogil:
+                        const SmallVector[Demand] *of_lists) noexcept nogil:
     cdef uint32_t k
     cdef BlockId s
     cdef Demand demand
@@ -185,7 +185,7 @@ cdef inline uint64_t _linear_of_eight(const uint8_t *classes) noexcept nogil:
     return (((eight >> 7 | ~eight >> 5) & 0x0101010101010101ULL) * 0x0102040810204080ULL) >> 56
 
 
-cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil:
+cdef int linear_temps(const ProgramData *p, SmallVector[uint64_t] *linear) except -1 nogil:
     cdef TempId t = 0
     cdef TempId count = p.temps.table.count
     linear.assign((count + 63) >> 6, 0)
@@ -212,7 +212,7 @@ cdef int _begin(Context *c, ProgramData *p) except -1 nogil:
     return live_set_init(&c.live, p.temps.table.count)
 
 
-cdef int demand_of_lists(const ProgramData *p, vector[Demand] *of_lists) except -1 nogil:
+cdef int demand_of_lists(const ProgramData *p, SmallVector[Demand] *of_lists) except -1 nogil:
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
@@ -767,7 +767,8 @@ cdef int live_variables_reordered(ProgramData *p, const uint8_t *reordered) exce
     cdef BlockId b
     _begin(&c, p)
     c.worklist = 0
-    c.room.assign(p.blocks.live_in_count, p.blocks.live_in_count + p.blocks.table.count)
+    c.room.resize(p.blocks.table.count)
+    memcpy(c.room.data(), p.blocks.live_in_count, p.blocks.table.count * sizeof(uint32_t))
     demand_of_lists(p, &c.live_in)
     for b in range(p.blocks.table.count):
         if reordered[b]:

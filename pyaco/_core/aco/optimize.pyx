@@ -18,7 +18,6 @@ Needs: SSA before the execution mask is explicit. Sources: encodings, AMD ISA do
 (``aco_optimizer``), the method is its own.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from isa_tables cimport is_atomic
@@ -33,6 +32,7 @@ from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_scc cimport keep_conditions
 from pyaco._core.aco.optimize_facts cimport flushed_bits, made_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
@@ -149,7 +149,7 @@ cdef void _narrow_copy(Context *c, InstructionId i) noexcept nogil:
     p.instructions.operand_count[i] = <uint16_t>kept
 
 
-cdef void _find_dead(Context *c, vector[uint8_t] &dead) noexcept nogil:
+cdef void _find_dead(Context *c, SmallVector[uint8_t] &dead) noexcept nogil:
     """Mark dead code, uses before definitions; phis of loops that only feed themselves stay."""
     cdef RowRange operands
     cdef ProgramData *p = c.p
@@ -183,7 +183,7 @@ cdef void _find_dead(Context *c, vector[uint8_t] &dead) noexcept nogil:
                         c.uses[p.operands.data[row]] -= 1
 
 
-cdef int _remove_dead(Context *c, vector[uint8_t] &dead) except -1 nogil:
+cdef int _remove_dead(Context *c, SmallVector[uint8_t] &dead) except -1 nogil:
     """Leave out what is marked as dead."""
     cdef ProgramData *p = c.p
     cdef Rewrite rewrite
@@ -266,7 +266,7 @@ cdef uint32_t _late_forms(const ProgramData *p, InstructionId i) noexcept nogil:
     return 0
 
 
-cdef bint _move_signs(Context *c, const vector[uint8_t] &dead) except -1 nogil:
+cdef bint _move_signs(Context *c, const SmallVector[uint8_t] &dead) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef BlockId b
     cdef uint32_t k
@@ -281,10 +281,10 @@ cdef bint _move_signs(Context *c, const vector[uint8_t] &dead) except -1 nogil:
     return changed
 
 
-cdef bint _late_sweep(Context *c, const vector[uint8_t] &dead, uint32_t late) except -1 nogil:
+cdef bint _late_sweep(Context *c, const SmallVector[uint8_t] &dead, uint32_t late) except -1 nogil:
     """What leaves instructions in a form that nothing else can be done with; only what is not dead counts as use. Whether there was something."""
     cdef ProgramData *p = c.p
-    cdef vector[uint8_t] mixable
+    cdef SmallVector[uint8_t] mixable
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
@@ -319,7 +319,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     cdef uint32_t k
     cdef InstructionId i
     cdef uint32_t tries
-    cdef vector[uint8_t] dead
+    cdef SmallVector[uint8_t] dead
     cdef uint32_t late = 0
     c.p = p
     c.parent.assign(p.temps.table.count, 0)

@@ -15,10 +15,10 @@ Needs: exec is not zero where a uniform condition is read, as divergent branches
 uniform booleans).
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport *
 
 
@@ -298,7 +298,8 @@ cdef void _read_instead(Context *c, InstructionId i, uint32_t k, TempId scc, bin
         turn_around(p, i)
 
 
-cdef bint replace_condition(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId old, TempId new, bint inverse) noexcept nogil:
+cdef bint replace_condition(Context *c, const SmallVector[uint8_t] &dead, OrderRow row, OrderRow end, TempId old, TempId new,
+                            bint inverse) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t left = c.uses[old]
     cdef InstructionId i
@@ -328,7 +329,7 @@ cdef bint _names_registers(const ProgramData *p, InstructionId i) noexcept nogil
     return False
 
 
-cdef bint _drop_comparison(Context *c, vector[uint8_t] &dead, OrderRow first, OrderRow row, OrderRow end, InstructionId last) noexcept nogil:
+cdef bint _drop_comparison(Context *c, SmallVector[uint8_t] &dead, OrderRow first, OrderRow row, OrderRow end, InstructionId last) noexcept nogil:
     """Drop the comparison at a row if an instruction of its block says the same; `last`: what has written scc last."""
     cdef ProgramData *p = c.p
     cdef InstructionId i = p.order.instruction[row]
@@ -365,7 +366,7 @@ cdef bint _drop_comparison(Context *c, vector[uint8_t] &dead, OrderRow first, Or
     return True
 
 
-cdef void drop_comparisons(Context *c, vector[uint8_t] &dead) noexcept nogil:
+cdef void drop_comparisons(Context *c, SmallVector[uint8_t] &dead) noexcept nogil:
     """Mark comparisons with zero as dead where scc tells without them."""
     cdef ProgramData *p = c.p
     cdef OrderRow first

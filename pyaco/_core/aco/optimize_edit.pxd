@@ -1,8 +1,8 @@
 """What the optimizer knows of a program, and how it changes an instruction: see ``optimize.pyx`` and ``optimize_edit.pyx``."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.unordered_map cimport unordered_map
-from libcpp.vector cimport vector
 
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Operand, ProgramData, TempId, class_is_vgpr, definition_precise, format_dpp16, format_dpp8, format_sdwa, operand_at,
     operand_constant, operand_constant_value, operand_fixed, operand_temp, operand_undef,
@@ -22,20 +22,20 @@ cdef enum:                        # a mask, by a condition that all lanes agree 
 cdef cppclass Context:
     ProgramData *p
     BlockId block
-    vector[uint32_t] parent          # by temp: defining instruction, 0 unknown
-    vector[uint32_t] home            # by temp: its block
-    vector[uint32_t] place           # by temp: of its instruction in the block, as order stood
+    SmallVector[uint32_t] parent          # by temp: defining instruction, 0 unknown
+    SmallVector[uint32_t] home            # by temp: its block
+    SmallVector[uint32_t] place           # by temp: of its instruction in the block, as order stood
     uint32_t position                # of the instruction at hand
-    vector[uint32_t] uses            # by temp
-    vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
-    vector[uint32_t] other_uses      # by temp: what read it, other than sums of floats, as the program stood
+    SmallVector[uint32_t] uses            # by temp
+    SmallVector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
+    SmallVector[uint32_t] other_uses      # by temp: what read it, other than sums of floats, as the program stood
     unordered_map[uint32_t, uint32_t] literals          # the SGPR that was last given a literal
     unordered_map[uint32_t, uint32_t] shifted           # by sum with a scalar that it shifts itself: the shifted scalar
     TempId scc                       # what scc holds here, 0 unknown
-    vector[uint32_t] condition       # by temp that is a mask of all lanes or none: the scc that says which, 0 unknown
-    vector[uint8_t] condition_kind   # by temp: what is known of such a mask; of one in scc that is read from an earlier one: whether turned around
+    SmallVector[uint32_t] condition       # by temp that is a mask of all lanes or none: the scc that says which, 0 unknown
+    SmallVector[uint8_t] condition_kind   # by temp: what is known of such a mask; of one in scc read from an earlier one: whether turned around
     InstructionId borrow             # the last subtraction with a borrow, 0 none
-    vector[uint32_t] same_condition  # by temp in scc: an earlier one that scc still holds, 0 none
+    SmallVector[uint32_t] same_condition  # by temp in scc: an earlier one that scc still holds, 0 none
 
 cdef inline uint32_t operand_row(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     return p.instructions.operand_first[i] + k

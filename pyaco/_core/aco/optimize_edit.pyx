@@ -75,15 +75,15 @@ cdef int add_unused_mask(Context *c, InstructionId i) except -1 nogil:
     definition_put(p, row + 1, definition_of(p, mask))
     p.instructions.definition_first[i] = row
     p.instructions.definition_count[i] = 2
-    c.parent.resize(mask + 1, 0)
-    c.home.resize(mask + 1, 0)
-    c.place.resize(mask + 1, 0)
-    c.uses.resize(mask + 1, 0)
-    c.other_uses.resize(mask + 1, 0)
-    c.canonical.resize(mask + 1, 0)
-    c.condition.resize(mask + 1, 0)
-    c.condition_kind.resize(mask + 1, 0)
-    c.same_condition.resize(mask + 1, 0)
+    c.parent.resize(mask + 1)
+    c.home.resize(mask + 1)
+    c.place.resize(mask + 1)
+    c.uses.resize(mask + 1)
+    c.other_uses.resize(mask + 1)
+    c.canonical.resize(mask + 1)
+    c.condition.resize(mask + 1)
+    c.condition_kind.resize(mask + 1)
+    c.same_condition.resize(mask + 1)
     return 0
 
 

@@ -11,7 +11,6 @@ Before GFX10 the instruction flushes denormals (and of most chips it rounds twic
 is fused already. Sources: AMD ISA documents; ACO (``aco_optimizer``: what it may become, and the denormals of GFX9).
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport (
@@ -19,6 +18,7 @@ from modifiers cimport (
     modifier_set_abs, modifier_set_clamp, modifier_set_neg, modifier_set_opsel, modifier_set_opsel_hi,
 )
 from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport *
 
 cdef enum:
@@ -122,7 +122,7 @@ cdef int _become_mixed(Context *c, InstructionId i, uint16_t opcode, Mixed *mixe
     return 0
 
 
-cdef bint _widen_in_place(Context *c, InstructionId i, const vector[uint8_t] &mixable) except -1 nogil:
+cdef bint _widen_in_place(Context *c, InstructionId i, const SmallVector[uint8_t] &mixable) except -1 nogil:
     """Sources that are halves, converted for this, are read as halves."""
     cdef ProgramData *p = c.p
     cdef Mixed mixed
@@ -219,7 +219,7 @@ cdef bint _is_shared_literal(const Context *c, Operand o, uint32_t *half) noexce
     return _literal_before(c, o, &value) and _as_half(value, c.p.blocks.fp_mode[c.block] >> fp_denorm16_64_shift & 1, half)
 
 
-cdef bint _share_literal(Context *c, InstructionId i, Mixed *mixed, const vector[uint8_t] &mixable, bint saves) except -1 nogil:
+cdef bint _share_literal(Context *c, InstructionId i, Mixed *mixed, const SmallVector[uint8_t] &mixable, bint saves) except -1 nogil:
     """Two literals of a multiply-add that halves can hold become one, where that saves something: a register for one of them, at least."""
     cdef ProgramData *p = c.p
     cdef uint32_t[2] halves
@@ -253,7 +253,7 @@ cdef bint _share_literal(Context *c, InstructionId i, Mixed *mixed, const vector
     return True
 
 
-cdef bint _contract_with_literals(Context *c, InstructionId i, const vector[uint8_t] &mixable) except -1 nogil:
+cdef bint _contract_with_literals(Context *c, InstructionId i, const SmallVector[uint8_t] &mixable) except -1 nogil:
     """A sum with a literal of a product with another one: no other multiply-add has room for two."""
     cdef ProgramData *p = c.p
     cdef Mixed mixed
@@ -306,16 +306,16 @@ cdef bint _has_two_literals(const Context *c, InstructionId i) noexcept nogil:
     return False
 
 
-cdef void _add_reader(const Context *c, TempId temp, uint32_t most, vector[uint32_t] &readers, vector[uint8_t] &mixable) noexcept nogil:
+cdef void _add_reader(const Context *c, TempId temp, uint32_t most, SmallVector[uint32_t] &readers, SmallVector[uint8_t] &mixable) noexcept nogil:
     readers[temp] += 1
     mixable[temp] = readers[temp] == c.uses[temp] and readers[temp] <= most
 
 
-cdef void find_mixable(const Context *c, const vector[uint8_t] &dead, vector[uint8_t] &mixable) noexcept nogil:
+cdef void find_mixable(const Context *c, const SmallVector[uint8_t] &dead, SmallVector[uint8_t] &mixable) noexcept nogil:
     """Mark the singles, and the registers for literals, that all who read them could do without."""
     cdef const ProgramData *p = c.p
     cdef Context *context = <Context *>c
-    cdef vector[uint32_t] readers
+    cdef SmallVector[uint32_t] readers
     cdef uint32_t most = 1 if p.gfx_level >= gfx11 else most_readers
     cdef BlockId b
     cdef uint32_t k
@@ -342,7 +342,7 @@ cdef void find_mixable(const Context *c, const vector[uint8_t] &dead, vector[uin
                     _add_reader(c, o.data, 0xffffffffU, readers, mixable)
 
 
-cdef bint use_mixed_precision(Context *c, InstructionId i, const vector[uint8_t] &mixable) except -1 nogil:
+cdef bint use_mixed_precision(Context *c, InstructionId i, const SmallVector[uint8_t] &mixable) except -1 nogil:
     """Mixed precision where it saves an instruction."""
     cdef uint16_t opcode = c.p.instructions.opcode[i]
     cdef Mixed mixed

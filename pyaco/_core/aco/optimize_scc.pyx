@@ -10,11 +10,11 @@
 Needs: uses without dead code, the conditions that the sweep has noted. Nothing leaves its block; distances are limited, so that cost is linear.
 """
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from pyaco._core.aco.optimize_conditions cimport replace_condition, scc_result
 from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport *
 
 cdef enum:
@@ -50,7 +50,7 @@ cdef bint _reads(const ProgramData *p, InstructionId i, TempId temp) noexcept no
     return False
 
 
-cdef bint _reads_any_of(const ProgramData *p, InstructionId i, const vector[InstructionId] &makers) noexcept nogil:
+cdef bint _reads_any_of(const ProgramData *p, InstructionId i, const SmallVector[InstructionId] &makers) noexcept nogil:
     cdef size_t k
     cdef uint32_t d
     for k in range(makers.size()):
@@ -104,7 +104,7 @@ cdef TempId _way_back(const Context *c, InstructionId i, TempId *scc, bint *inve
     return 0
 
 
-cdef OrderRow _row_before(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow first, TempId scc) noexcept nogil:
+cdef OrderRow _row_before(const Context *c, const SmallVector[uint8_t] &dead, OrderRow row, OrderRow first, TempId scc) noexcept nogil:
     """The row of what made a condition in scc, in front of a row; `row` itself: it is not found."""
     cdef const ProgramData *p = c.p
     cdef OrderRow k = row
@@ -116,7 +116,7 @@ cdef OrderRow _row_before(const Context *c, const vector[uint8_t] &dead, OrderRo
     return row
 
 
-cdef OrderRow _where_scc_is_free(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow first, OrderRow end) noexcept nogil:
+cdef OrderRow _where_scc_is_free(const Context *c, const SmallVector[uint8_t] &dead, OrderRow row, OrderRow first, OrderRow end) noexcept nogil:
     """The last row up to one at which nothing that is read up to `end` is in scc; `end`: it is too far."""
     cdef const ProgramData *p = c.p
     cdef OrderRow k = row
@@ -144,7 +144,7 @@ cdef OrderRow _where_scc_is_free(const Context *c, const vector[uint8_t] &dead, 
     return row
 
 
-cdef OrderRow _start_of_condition(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow first) noexcept nogil:
+cdef OrderRow _start_of_condition(const Context *c, const SmallVector[uint8_t] &dead, OrderRow row, OrderRow first) noexcept nogil:
     """Where what makes a condition begins: a mask right in front of a conjunction belongs to it."""
     cdef const ProgramData *p = c.p
     cdef OrderRow k = row
@@ -156,11 +156,11 @@ cdef OrderRow _start_of_condition(const Context *c, const vector[uint8_t] &dead,
     return row
 
 
-cdef bint _move_in_front(Context *c, const vector[uint8_t] &dead, OrderRow start, OrderRow maker, OrderRow row) except -1 nogil:
+cdef bint _move_in_front(Context *c, const SmallVector[uint8_t] &dead, OrderRow start, OrderRow maker, OrderRow row) except -1 nogil:
     """Move what writes scc between a maker and a row in front of `start`; whether all of it could be moved."""
     cdef ProgramData *p = c.p
-    cdef vector[InstructionId] moved
-    cdef vector[InstructionId] kept
+    cdef SmallVector[InstructionId] moved
+    cdef SmallVector[InstructionId] kept
     cdef OrderRow k
     cdef InstructionId i
     cdef size_t n
@@ -188,7 +188,7 @@ cdef bint _move_in_front(Context *c, const vector[uint8_t] &dead, OrderRow start
     return True
 
 
-cdef bint _is_kept_between(const Context *c, const vector[uint8_t] &dead, OrderRow maker, OrderRow row) noexcept nogil:
+cdef bint _is_kept_between(const Context *c, const SmallVector[uint8_t] &dead, OrderRow maker, OrderRow row) noexcept nogil:
     """Whether scc still holds at a row what was made at another: what stood between is dead, or has moved."""
     cdef OrderRow k
     for k in range(maker + 1, row):
@@ -197,7 +197,7 @@ cdef bint _is_kept_between(const Context *c, const vector[uint8_t] &dead, OrderR
     return True
 
 
-cdef bint _use_kept(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow first, OrderRow end) except -1 nogil:
+cdef bint _use_kept(Context *c, SmallVector[uint8_t] &dead, OrderRow row, OrderRow first, OrderRow end) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef InstructionId i = p.order.instruction[row]
     cdef TempId old = 0
@@ -221,7 +221,7 @@ cdef bint _use_kept(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow fi
     return True
 
 
-cdef void _drop(Context *c, vector[uint8_t] &dead, InstructionId i) noexcept nogil:
+cdef void _drop(Context *c, SmallVector[uint8_t] &dead, InstructionId i) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
     dead[i] = 1
@@ -231,7 +231,7 @@ cdef void _drop(Context *c, vector[uint8_t] &dead, InstructionId i) noexcept nog
 
 
 # --------------------------------------------------------------------------------------------------------------- numbers of masks
-cdef InstructionId _only_reader(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc) noexcept nogil:
+cdef InstructionId _only_reader(const Context *c, const SmallVector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc) noexcept nogil:
     """The one instruction that reads a condition in scc, if it follows soon; 0: there is none."""
     cdef const ProgramData *p = c.p
     if c.uses[scc] != 1:
@@ -244,7 +244,7 @@ cdef InstructionId _only_reader(const Context *c, const vector[uint8_t] &dead, O
     return 0
 
 
-cdef bint _use_number(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow end) noexcept nogil:
+cdef bint _use_number(Context *c, SmallVector[uint8_t] &dead, OrderRow row, OrderRow end) noexcept nogil:
     """A mask that is turned into scc for a vector or copy of the number only becomes the number."""
     cdef ProgramData *p = c.p
     cdef InstructionId i = p.order.instruction[row]
@@ -277,7 +277,7 @@ cdef bint _is_mask_of_scc(const Context *c, Operand o) noexcept nogil:
         and c.condition_kind[o.data] in (condition_whole, condition_inverse)
 
 
-cdef bint _is_in_scc(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow first, TempId mask) noexcept nogil:
+cdef bint _is_in_scc(const Context *c, const SmallVector[uint8_t] &dead, OrderRow row, OrderRow first, TempId mask) noexcept nogil:
     """Whether scc still holds at a row what a mask, made in front of it, was made of."""
     cdef const ProgramData *p = c.p
     cdef OrderRow k = row
@@ -294,7 +294,7 @@ cdef bint _is_in_scc(const Context *c, const vector[uint8_t] &dead, OrderRow row
     return False
 
 
-cdef bint _is_conjunction(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow first, Conjunction *found) noexcept nogil:
+cdef bint _is_conjunction(const Context *c, const SmallVector[uint8_t] &dead, OrderRow row, OrderRow first, Conjunction *found) noexcept nogil:
     """Whether an instruction combines two conditions, one of them in scc and not read otherwise."""
     cdef const ProgramData *p = c.p
     cdef InstructionId i = p.order.instruction[row]
@@ -315,11 +315,11 @@ cdef inline TempId _older(const ProgramData *p, Conjunction each) noexcept nogil
     return source_at(p, each.instruction, 1 - each.younger).data
 
 
-cdef int _keep_numbers(Context *c, vector[Conjunction] &found) except -1 nogil:
+cdef int _keep_numbers(Context *c, SmallVector[Conjunction] &found) except -1 nogil:
     """Leave the conjunctions of which the older condition, and the result, may be a number: all that makes and reads it is such."""
     cdef ProgramData *p = c.p
-    cdef vector[uint32_t] readers
-    cdef vector[uint8_t] made
+    cdef SmallVector[uint32_t] readers
+    cdef SmallVector[uint8_t] made
     cdef size_t k
     cdef size_t kept
     cdef TempId older
@@ -362,7 +362,7 @@ cdef void _make_number(Context *c, TempId mask) noexcept nogil:
     p.definitions.register_class[p.instructions.definition_first[maker]] = class_s1
 
 
-cdef void _read_scc(Context *c, vector[uint8_t] &dead, Conjunction found) noexcept nogil:
+cdef void _read_scc(Context *c, SmallVector[uint8_t] &dead, Conjunction found) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef InstructionId i = found.instruction
     cdef TempId younger = source_at(p, i, found.younger).data
@@ -375,10 +375,10 @@ cdef void _read_scc(Context *c, vector[uint8_t] &dead, Conjunction found) noexce
     p.definitions.register_class[p.instructions.definition_first[i]] = class_s1
 
 
-cdef int _use_scc_as_operand(Context *c, vector[uint8_t] &dead) except -1 nogil:
+cdef int _use_scc_as_operand(Context *c, SmallVector[uint8_t] &dead) except -1 nogil:
     """Where all that reads a mask are such conjunctions, it becomes a number."""
     cdef ProgramData *p = c.p
-    cdef vector[Conjunction] found
+    cdef SmallVector[Conjunction] found
     cdef Conjunction each
     cdef BlockId b
     cdef OrderRow row
@@ -396,7 +396,7 @@ cdef int _use_scc_as_operand(Context *c, vector[uint8_t] &dead) except -1 nogil:
     return 0
 
 
-cdef int keep_conditions(Context *c, vector[uint8_t] &dead) except -1 nogil:
+cdef int keep_conditions(Context *c, SmallVector[uint8_t] &dead) except -1 nogil:
     """Let scc keep conditions where little stands between."""
     cdef ProgramData *p = c.p
     cdef OrderRow first

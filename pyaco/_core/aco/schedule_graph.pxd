@@ -1,7 +1,7 @@
 """What must stay in order within a run of instructions: see ``schedule_graph.pyx``."""
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport InstructionId, ProgramData
 
 cdef enum:
@@ -18,9 +18,9 @@ cdef struct Edge:
 
 # A run of instructions of one block between two that nothing passes. Instructions are known by their place in it.
 cdef cppclass Graph:
-    vector[InstructionId] instruction
-    vector[Node] nodes                # by place
-    vector[Edge] edges
+    SmallVector[InstructionId] instruction
+    SmallVector[Node] nodes                # by place
+    SmallVector[Edge] edges
     uint32_t chained                  # instructions that wait for the one in front of them
 
 cdef struct Access:                   # of an instruction to memory
@@ -32,18 +32,18 @@ cdef struct Access:                   # of an instruction to memory
 
 cdef cppclass Register:               # accesses to one tracked register so far
     uint32_t value                    # place + 1 of the instruction whose value it has
-    vector[uint32_t] readers
-    vector[uint32_t] overwritten      # by results that nobody reads
+    SmallVector[uint32_t] readers
+    SmallVector[uint32_t] overwritten      # by results that nobody reads
 
 cdef cppclass Memory:                 # of one storage class
     uint32_t floor                    # place + 1 of one that all later ones stay behind
-    vector[Access] accesses
-    vector[uint32_t] further_reads    # places: more than the next ones are compared with; the next write stays behind them
+    SmallVector[Access] accesses
+    SmallVector[uint32_t] further_reads    # places: more than the next ones are compared with; the next write stays behind them
 
 # Scratch data of `graph_build` that outlives a run.
 cdef cppclass GraphBuilder:
-    vector[uint8_t] register_of       # by temp: bits of the tracked registers in which its definition puts it
-    vector[uint32_t] defined_at       # by temp: place + 1 in the run at hand, else 0
+    SmallVector[uint8_t] register_of       # by temp: bits of the tracked registers in which its definition puts it
+    SmallVector[uint32_t] defined_at       # by temp: place + 1 in the run at hand, else 0
     Register[5] registers
     Memory[9] memory
 

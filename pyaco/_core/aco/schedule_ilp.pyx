@@ -14,13 +14,13 @@ scheduler behind register allocation pays, after the notes on ACO's ``schedule_i
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memset
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_s_call_b64, op_s_getreg_b32
 from pyaco._core.aco.cycle_model cimport Issue, MemoryCycles, issue_of, memory_cycles_of
 from pyaco._core.aco.queries cimport form_clause
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.aco.schedule_graph cimport is_barrier, is_boundary, no_edge
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OrderRow, Program, ProgramData, format_ds, format_is_flat_like, format_is_vmem, format_smem, format_sopk, gfx10,
@@ -93,17 +93,17 @@ cdef cppclass Scheduler:
     ProgramData *p
     Clock clock
     RegisterState[512] registers
-    vector[uint32_t] named            # registers that have a writer or readers
-    vector[InstructionId] instruction   # of the run, by place
+    SmallVector[uint32_t] named            # registers that have a writer or readers
+    SmallVector[InstructionId] instruction   # of the run, by place
     bint ends                         # the last instruction of the run is one that nothing passes
-    vector[Unit] units
-    vector[Edge] edges
-    vector[Reader] readers
-    vector[Candidate] ready
-    vector[uint32_t] result           # units in the new order
-    vector[uint32_t] loaded           # registers that memory operations of the block have written, or that blocks before it have loaded
-    vector[Pending] pending           # of all blocks
-    vector[uint32_t] pending_end      # by block
+    SmallVector[Unit] units
+    SmallVector[Edge] edges
+    SmallVector[Reader] readers
+    SmallVector[Candidate] ready
+    SmallVector[uint32_t] result           # units in the new order
+    SmallVector[uint32_t] loaded           # registers that memory operations of the block have written, or that blocks before it have loaded
+    SmallVector[Pending] pending           # of all blocks
+    SmallVector[uint32_t] pending_end      # by block
 
 
 # -------------------------------------------------------------------------------------------------------------------- time

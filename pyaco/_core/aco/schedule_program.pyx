@@ -26,13 +26,13 @@ Sources: list scheduling (Gibbons and Muchnick, "Efficient instruction schedulin
 down within the demand that the occupancy allows, after the notes on ACO's scheduler, which gives up waves beyond five to seven.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from pyaco._core.aco.cycle_model cimport Issue, MemoryCycles, issue_of, memory_cycles_of
 from pyaco._core.aco.live_variables cimport live_variables_reordered
 from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport form_clause, opcode_is_phi, tied_operand
 from pyaco._core.aco.schedule_graph cimport Graph, GraphBuilder, graph_build, graph_builder_init, is_barrier, is_boundary, no_edge
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_vgpr, definition_kill, definition_temp,
@@ -134,15 +134,15 @@ cdef cppclass Scheduler:
     uint32_t[3] held
     uint32_t[3] held_level
     uint32_t[3] patience
-    vector[TempState] temps
-    vector[TempId] arriving           # what was on its way when the block at hand began
-    vector[Pending] pending           # what is at the end of each block, block after block
-    vector[uint32_t] pending_first    # by block
-    vector[uint32_t] pending_end
-    vector[Place] places              # of the run; more than it has, after a longer one
-    vector[Link] links                # by place + 1, a list that begins and ends outside
-    vector[uint32_t] result           # places in the new order
-    vector[uint8_t] reordered         # by block
+    SmallVector[TempState] temps
+    SmallVector[TempId] arriving           # what was on its way when the block at hand began
+    SmallVector[Pending] pending           # what is at the end of each block, block after block
+    SmallVector[uint32_t] pending_first    # by block
+    SmallVector[uint32_t] pending_end
+    SmallVector[Place] places              # of the run; more than it has, after a longer one
+    SmallVector[Link] links                # by place + 1, a list that begins and ends outside
+    SmallVector[uint32_t] result           # places in the new order
+    SmallVector[uint8_t] reordered         # by block
 
 
 cdef inline void _add(Demand *d, uint8_t register_class, int32_t sign) noexcept nogil:

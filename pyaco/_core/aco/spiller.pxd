@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
 from pyaco._core.aco.live_variables cimport Demand
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.program cimport (
     DefinitionRow, InstructionId, Operand, ProgramData, Rewrite, TempId, class_dwords, class_is_vgpr, definition_temp,
 )
@@ -42,13 +43,13 @@ cdef cppclass Spiller:
     vector[uint8_t] spillable
     vector[uint8_t] spilled
     vector[uint64_t] spilled_bits     # the same by bits, of the temps that live sets have
-    vector[Demand] of_lists           # by block: registers of what is live at its start (``live_variables.pxd``)
+    SmallVector[Demand] of_lists           # by block: registers of what is live at its start (``live_variables.pxd``)
     vector[uint32_t] constant         # the instruction that makes a constant, 0: none
     vector[uint32_t] slot
     LiveSet live
     vector[TempId] candidates         # what the block at hand may spill: live values that are not spilled, and some that no longer are
     vector[uint8_t] is_candidate      # by temp: whether it is among them
-    vector[uint64_t] linear           # temps that live through linear edges
+    SmallVector[uint64_t] linear           # temps that live through linear edges
     vector[uint32_t] mark             # stamps: operands and definitions of the instruction at hand
     uint32_t stamp
     vector[uint32_t] slot_size        # by slot: dwords

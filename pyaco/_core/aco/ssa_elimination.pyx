@@ -8,7 +8,6 @@ counting. There are no critical edges, so a block that needs copies has one succ
 Afterwards blocks that do nothing go, and exec is made in fewer instructions (``jump_threading``).
 """
 from libc.stdint cimport uint16_t, uint32_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_linear_phi, op_p_logical_end, op_p_parallelcopy, op_p_phi
 from modifiers cimport (
@@ -17,6 +16,7 @@ from modifiers cimport (
 )
 from pyaco._core.aco.jump_threading cimport jump_threading_run
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
@@ -29,8 +29,8 @@ cdef struct PhiCopy:
 
 
 cdef cppclass CopyLists:
-    vector[uint32_t] first        # by predecessor, one more than blocks
-    vector[PhiCopy] copies
+    SmallVector[uint32_t] first        # by predecessor, one more than blocks
+    SmallVector[PhiCopy] copies
 
 
 cdef bint _needed(const ProgramData *p, DefinitionRow definition, OperandRow operand) noexcept nogil:

@@ -14,12 +14,12 @@ Needs: SSA, dominators; before the execution mask is made explicit. Source: domi
 Simpson, "Value Numbering" (1997); conditions on exec as in ACO (``aco_opt_value_numbering``).
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_semantics, modifier_storage
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
@@ -51,14 +51,14 @@ cdef struct Entry:
 cdef cppclass Context:
     ProgramData *p
     BlockId block
-    vector[uint32_t] rename          # by temp; itself if not renamed
-    vector[OperandRow] constant      # by temp: row + 1 of the constant that it is a copy of; 0 none
-    vector[uint8_t] used             # temps that are read anywhere
-    vector[uint32_t] exec_id         # by block
-    vector[BlockId] last_logical     # by block: the last one that it dominates ...
-    vector[BlockId] last_linear
-    vector[Entry] near               # groups by newest operand, filled from their start
-    vector[Entry] slots              # by hash, linear probing; at most half full
+    SmallVector[uint32_t] rename          # by temp; itself if not renamed
+    SmallVector[OperandRow] constant      # by temp: row + 1 of the constant that it is a copy of; 0 none
+    SmallVector[uint8_t] used             # temps that are read anywhere
+    SmallVector[uint32_t] exec_id         # by block
+    SmallVector[BlockId] last_logical     # by block: the last one that it dominates ...
+    SmallVector[BlockId] last_linear
+    SmallVector[Entry] near               # groups by newest operand, filled from their start
+    SmallVector[Entry] slots              # by hash, linear probing; at most half full
     uint32_t filled
 
 
@@ -352,7 +352,7 @@ cdef Match _match(const Context *c, const Entry *e, const Entry *one) noexcept n
 
 
 cdef int _grow(Context *c) except -1 nogil:
-    cdef vector[Entry] old
+    cdef SmallVector[Entry] old
     cdef size_t k
     cdef uint32_t mask, slot
     old.swap(c.slots)

@@ -10,7 +10,6 @@ where the same lanes take part.
 Needs: nothing. Guarantees: valid NIR; replaced instructions are gone.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_input_sizes_flat, alu_max_inputs, alu_properties, alu_property_commutative, index_access, intrinsic_bindless_image_load,
@@ -20,6 +19,7 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -53,7 +53,7 @@ cdef struct Slot:
 cdef struct Scope:
     Zeroed[NearSlot] near         # groups by newest source, filled from their start
     Zeroed[Slot] slots            # by hash, linear probing; at most half full
-    vector[uint32_t] log          # filled slots of both, in order: what is taken out last to first leaves no gaps
+    SmallVector[uint32_t] log          # filled slots of both, in order: what is taken out last to first leaves no gaps
     uint32_t mask                 # of `slots`
     uint32_t filled               # of `slots`
 

@@ -4,10 +4,10 @@ Needs: nothing. Guarantees: every instruction that remains is live. Phis in dead
 instructions with an effect (Cytron et al. 1991, section 7.1).
 """
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flag_uniform, intrinsic_flags
 
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ShaderRewrite, ValueId, access_volatile, intrinsic_index, nir_intrinsic, nir_jump, node_block, node_if,
@@ -37,7 +37,7 @@ cdef bint has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
     return True
 
 
-cdef inline uint32_t _mark_sources(const ShaderData *s, uint8_t *state, vector[ValueId] &late, ValueId instruction) except? 0xffffffffU nogil:
+cdef inline uint32_t _mark_sources(const ShaderData *s, uint8_t *state, SmallVector[ValueId] &late, ValueId instruction) except? 0xffffffffU nogil:
     """Mark what a live instruction reads; `late` takes what the walk from the end has passed already, such as phis of loops read. Returns how
     many of those there were."""
     cdef const ValueId *value = s.sources.value + s.instructions.source_first[instruction]
@@ -52,7 +52,7 @@ cdef inline uint32_t _mark_sources(const ShaderData *s, uint8_t *state, vector[V
     return found
 
 
-cdef int _remove(ShaderData *s, const uint8_t *state, const vector[NodeId] &blocks) except -1 nogil:
+cdef int _remove(ShaderData *s, const uint8_t *state, const SmallVector[NodeId] &blocks) except -1 nogil:
     cdef ShaderRewrite rewrite
     cdef size_t b
     cdef uint32_t row
@@ -66,10 +66,10 @@ cdef int _remove(ShaderData *s, const uint8_t *state, const vector[NodeId] &bloc
 
 
 cdef bint dce_run(ShaderData *s) except -1 nogil:
-    cdef vector[uint8_t] marks
+    cdef SmallVector[uint8_t] marks
     cdef uint8_t *state
-    cdef vector[ValueId] late
-    cdef vector[NodeId] blocks
+    cdef SmallVector[ValueId] late
+    cdef SmallVector[NodeId] blocks
     cdef NodeId node = 1
     cdef size_t b
     cdef uint32_t row

@@ -12,7 +12,6 @@ runs for some of them only, so a later break is divergent too. The rules are tho
 see also Karrenberg and Hack, "Whole-Function Vectorization", 2011.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_fmax, alu_fmin, alu_iand, alu_imax, alu_imin, alu_ior, alu_umax, alu_umin,
@@ -24,6 +23,7 @@ from nir_opcodes cimport (
     intrinsic_inclusive_scan, intrinsic_load_scratch, intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_shuffle,
     intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap,
 )
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, intrinsic_index, jump_break, jump_continue, mode_function_temp, mode_shader_temp, nir_divergent,
@@ -39,8 +39,8 @@ cdef struct Context:
     ShaderData *s
     bint changed
     bint has_loops
-    vector[uint8_t] loop_break     # by loop node
-    vector[uint8_t] loop_continue
+    SmallVector[uint8_t] loop_break     # by loop node
+    SmallVector[uint8_t] loop_continue
 
 
 cdef bint _is_divergent(const ShaderData *s, ValueId value) noexcept nogil:

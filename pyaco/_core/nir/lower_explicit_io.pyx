@@ -20,7 +20,6 @@ points but what the access itself says (SPIR-V's ``Aligned``), or else that it i
 have (RADV's minStorageBufferOffsetAlignment and minUniformBufferOffsetAlignment).
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_b2i32, alu_i2i32, alu_i2i64, alu_iadd, alu_imul, alu_ine, alu_udiv, alu_usub_sat, alu_ult, index_access, index_align_mul,
@@ -35,6 +34,7 @@ from nir_opcodes cimport (
     intrinsic_vulkan_resource_index,
 )
 from pyaco._core.common.bits cimport align_up, lowest_bit, sign_extended
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4, vector_of,
@@ -78,7 +78,7 @@ cdef struct Address:
 cdef struct Context:
     uint32_t modes
     Zeroed[uint32_t] address_of    # by instruction: row in `addresses`; row 0 is that of none
-    vector[Address] addresses
+    SmallVector[Address] addresses
     Zeroed[ValueId] pointers       # by instruction: its first source before any was lowered; a deref that is used as a value has no type afterwards
     Zeroed[uint8_t] as_value       # by instruction: the pointer itself is used
 
@@ -687,14 +687,12 @@ cdef void _mark_dead(ShaderData *s, uint32_t modes) noexcept nogil:
 
 cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     cdef Context c
-    cdef Address none
     cdef bint progress
-    none.mode = 0
     c.modes = mode_memory
     _find_dead_variables(s)
     _find_values(s, &c)
     c.address_of.assign(s.instructions.table.count)
-    c.addresses.assign(1, none)
+    c.addresses.resize(1)
     _lay_out_shared(s)
     s.info.scratch_bytes = _lay_out(s, mode_scratch, s.info.scratch_bytes)
     progress = lowering_run_from(s, _zero_shared, lower_derefs | lower_intrinsics, _lower, &c)

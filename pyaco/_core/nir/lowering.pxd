@@ -8,9 +8,9 @@ or the value that replaces the result of the instruction. It may also split the 
 Thread safety: that of the shader.
 """
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from pyaco._core.common.floats cimport float_to_bits
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport Emitter, constant
 from pyaco._core.ir.shader cimport NodeId, ShaderData, ShaderRewrite, ValueId, nir_alu, nir_deref, nir_intrinsic, nir_tex
@@ -27,7 +27,7 @@ cdef cppclass Lowering(Emitter):
     bint progress
     # Nothing is written before something is emitted or replaced: most walks find nothing to do.
     bint begun
-    vector[NodeId] blocks          # of the walk
+    SmallVector[NodeId] blocks          # of the walk
     uint32_t reached               # which of them it is at ...
     uint32_t position              # ... and which of its instructions
     uint32_t first_new             # the first value that the pass made

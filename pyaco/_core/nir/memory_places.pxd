@@ -7,10 +7,10 @@ one variable, of one binding, or of pointers that nobody knows are *kin*: they m
 A component of a vector that a constant picks is the place of the vector with the number of the component.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport index_access
 
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.shader cimport (
     NodeId, ShaderData, ValueId, access_atomic, access_coherent, access_restrict, access_volatile, intrinsic_index, mode_function_temp, mode_global,
@@ -48,9 +48,9 @@ cdef struct Spot:                 # what an access reaches
 
 cdef struct Places:
     const ShaderData *s
-    vector[Place] rows
+    SmallVector[Place] rows
     Zeroed[uint32_t] of_deref     # by value: place << 4 | component
-    vector[PlaceId] found         # hash table of rows: linear probing, at most half full
+    SmallVector[PlaceId] found         # hash table of rows: linear probing, at most half full
 
 cdef struct Effect:               # what an instruction reads or writes
     PlaceId place                 # 0: all that `modes` say
@@ -80,8 +80,8 @@ cdef struct Construct:            # an if or loop, by rows of events
 
 # What a walk over the shader's memory accesses meets, in program order. An if in which nothing stands is left out.
 cdef struct MemoryEvents:
-    vector[Event] rows
-    vector[Construct] constructs
+    SmallVector[Event] rows
+    SmallVector[Construct] constructs
 
 # Whether an intrinsic has the effect that a pass looks for.
 ctypedef bint (*IsEffect)(const Places *p, ValueId intrinsic, Effect *effect) noexcept nogil

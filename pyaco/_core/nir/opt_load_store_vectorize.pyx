@@ -16,7 +16,6 @@ from cython.operator cimport dereference, predecrement as decrement
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.map cimport map as ordered_map
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_iadd, alu_u2u8, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_ushr, index_access, index_align_mul,
@@ -26,6 +25,7 @@ from nir_opcodes cimport (
     intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_store_global_amd, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport alu1, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -74,9 +74,9 @@ cdef enum:
 
 cdef struct Context:
     ShaderData *s
-    vector[Access] accesses
-    vector[Access] members
-    vector[Group] groups
+    SmallVector[Access] accesses
+    SmallVector[Access] members
+    SmallVector[Group] groups
     Zeroed[uint32_t] group_of      # by instruction: row + 1
     ordered_map[int64_t, int64_t] stored    # of the last epoch: end by start; none overlap
 

@@ -11,9 +11,9 @@ nir_opt_move, which this is in one.
 """
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_mov
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -41,14 +41,14 @@ cdef struct Moved:
 
 cdef cppclass Context:
     ShaderData *s
-    vector[NodeId] blocks          # in program order
-    vector[uint32_t] list_of       # by node: which list of which parent
-    vector[uint32_t] position      # by node: in its list
-    vector[uint32_t] depth         # by node
+    SmallVector[NodeId] blocks          # in program order
+    SmallVector[uint32_t] list_of       # by node: which list of which parent
+    SmallVector[uint32_t] position      # by node: in its list
+    SmallVector[uint32_t] depth         # by node
     Zeroed[NodeId] meeting         # by value: the block that its uses are below, 0 none yet
-    vector[uint32_t] first_use     # by value: in that block
+    SmallVector[uint32_t] first_use     # by value: in that block
     Zeroed[bint] has_moved         # by value
-    vector[Moved] moved
+    SmallVector[Moved] moved
 
 
 # ---------------------------------------------------------------------------------------------------------- the tree of nodes
@@ -211,8 +211,8 @@ cdef bint _write(Context *c) except -1 nogil:
     """Write every block with what has moved there; returns whether any instruction has another place now."""
     cdef ShaderData *s = c.s
     cdef ShaderRewrite rewrite
-    cdef vector[uint32_t] first        # by node: in moved
-    cdef vector[ValueId] order
+    cdef SmallVector[uint32_t] first        # by node: in moved
+    cdef SmallVector[ValueId] order
     cdef bint progress = False
     cdef size_t k, next
     cdef uint32_t number

@@ -12,8 +12,8 @@ Needs: nothing. Guarantees: the same code; a `ValueId` that was taken before nam
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
-from libcpp.vector cimport vector
 
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.common.table cimport Table, table_append_many, table_columns
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -29,14 +29,14 @@ ctypedef fused Element:
     uint64_t
 
 
-cdef inline void _gather_column(Element *column, Element *gathered, const vector[uint32_t] &kept) noexcept nogil:
+cdef inline void _gather_column(Element *column, Element *gathered, const SmallVector[uint32_t] &kept) noexcept nogil:
     cdef size_t k
     for k in range(kept.size()):
         gathered[k] = column[kept[k]]
     memcpy(column, gathered, kept.size() * sizeof(Element))
 
 
-cdef void _gather(Table *table, const vector[uint32_t] &kept, uint64_t *scratch) noexcept nogil:
+cdef void _gather(Table *table, const SmallVector[uint32_t] &kept, uint64_t *scratch) noexcept nogil:
     """Leave a table the rows `kept`, which become its first ones in that order; `scratch` has a word for each."""
     cdef uint32_t column
     cdef uint8_t size
@@ -56,7 +56,7 @@ cdef void _gather(Table *table, const vector[uint32_t] &kept, uint64_t *scratch)
     table.count = <uint32_t>kept.size()
 
 
-cdef int _number(ShaderData *s, vector[uint32_t] &kept, Zeroed[ValueId] &number) except -1 nogil:
+cdef int _number(ShaderData *s, SmallVector[uint32_t] &kept, Zeroed[ValueId] &number) except -1 nogil:
     """Which rows stay, and by these the numbers that they get."""
     cdef OrderRow row
     cdef ValueId instruction
@@ -71,7 +71,7 @@ cdef int _number(ShaderData *s, vector[uint32_t] &kept, Zeroed[ValueId] &number)
     return 0
 
 
-cdef int _keep_sources(ShaderData *s, const vector[uint32_t] &instructions, vector[uint32_t] &kept) except -1 nogil:
+cdef int _keep_sources(ShaderData *s, const SmallVector[uint32_t] &instructions, SmallVector[uint32_t] &kept) except -1 nogil:
     """Which rows of sources the instructions have, and where these will be."""
     cdef size_t k
     cdef SourceRow first, row
@@ -90,9 +90,9 @@ cdef inline int _have_rows(Table *table, size_t count) except -1 nogil:
 
 
 cdef int sweep_run(ShaderData *s) except -1 nogil:
-    cdef vector[uint32_t] kept
-    cdef vector[uint32_t] kept_sources
-    cdef vector[uint64_t] scratch
+    cdef SmallVector[uint32_t] kept
+    cdef SmallVector[uint32_t] kept_sources
+    cdef SmallVector[uint64_t] scratch
     cdef Zeroed[ValueId] number
     cdef SourceRow row
     cdef NodeId node

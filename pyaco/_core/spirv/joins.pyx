@@ -9,9 +9,12 @@ Immediate dominators without back edges take one walk in reverse postorder: K. D
 Algorithm" (2001), whose second and later rounds are for back edges alone.
 """
 from libc.stdint cimport uint32_t
+from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from spirv_tables cimport OpBranch, OpBranchConditional, OpLoopMerge, OpSwitch
+
+from pyaco._core.common.small_vector cimport SmallVector
 from pyaco._core.spirv.module cimport (
     BlockId, FunctionId, Join, Reader, SpirvId, kind_label, kind_type, length_at, maximum_scan_steps, opcode_at, result_type_of,
     unsupported,
@@ -50,14 +53,14 @@ cdef int successors_of(Reader r, BlockId block, vector[SpirvId] &found) except -
 
 cdef cppclass Graph:
     # columns by the number of a block in its function
-    vector[uint32_t] first_edge               # of its edges; one more element than there are blocks
-    vector[uint32_t] edges                    # numbers of blocks
-    vector[uint32_t] place                    # in reverse postorder + 1, 0: cannot be reached
-    vector[uint32_t] order                    # the blocks in reverse postorder
-    vector[uint32_t] dominator                # immediate; of the first block itself
-    vector[uint32_t] predecessors             # that come before it, each once
-    vector[uint32_t] last_predecessor         # + 1
-    vector[char] declared                     # a merge block, continue target or case
+    SmallVector[uint32_t] first_edge               # of its edges; one more element than there are blocks
+    SmallVector[uint32_t] edges                    # numbers of blocks
+    SmallVector[uint32_t] place                    # in reverse postorder + 1, 0: cannot be reached
+    SmallVector[uint32_t] order                    # the blocks in reverse postorder
+    SmallVector[uint32_t] dominator                # immediate; of the first block itself
+    SmallVector[uint32_t] predecessors             # that come before it, each once
+    SmallVector[uint32_t] last_predecessor         # + 1
+    SmallVector[char] declared                     # a merge block, continue target or case
 
 
 cdef int _number(Reader r, FunctionId function, SpirvId id) noexcept nogil:
@@ -85,13 +88,14 @@ cdef int _read_edges(Reader r, FunctionId function, Graph *graph) except -1 nogi
 
 
 cdef int _reverse_postorder(Graph *graph, uint32_t count) except -1 nogil:
-    cdef vector[uint32_t] stack
-    cdef vector[uint32_t] cursor
-    cdef vector[char] seen
+    cdef SmallVector[uint32_t] stack
+    cdef SmallVector[uint32_t] cursor
+    cdef SmallVector[char] seen
     cdef uint32_t block
     cdef uint32_t target
     cdef uint32_t i
-    cursor = graph.first_edge
+    cursor.resize(graph.first_edge.size())
+    memcpy(cursor.data(), graph.first_edge.data(), graph.first_edge.size() * sizeof(uint32_t))
     seen.resize(count)
     stack.push_back(0)
     seen[0] = 1
@@ -166,7 +170,7 @@ cdef int _find_dominators(Reader r, Graph *graph) except -1 nogil:
     cdef uint32_t target
     cdef uint32_t a
     cdef uint32_t b
-    graph.dominator.resize(graph.place.size(), none)
+    graph.dominator.assign(graph.place.size(), none)
     for i in range(<uint32_t>graph.order.size()):
         block = graph.order[i]
         for k in range(graph.first_edge[block], graph.first_edge[block + 1]):

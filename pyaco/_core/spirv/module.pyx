@@ -37,11 +37,18 @@ cdef int unsupported(Reader r, uint32_t word, const char *text, const char *deta
 
 cdef const char *_enumerant_name(int kind, uint32_t value) noexcept nogil:
     """The name of an enumerant of a kind (spirv_kind_*); NULL where none has that value."""
-    cdef int i
-    for i in range(spirv_named_count):
-        if spirv_named_kinds[i] == kind and spirv_named_values[i] == value:
-            return spirv_named_names[i]
-    return NULL
+    cdef uint32_t first = 0
+    cdef uint32_t end = spirv_named_count
+    cdef uint32_t i
+    while first < end:
+        i = (first + end) // 2
+        if spirv_named_kinds[i] < kind or (spirv_named_kinds[i] == kind and spirv_named_values[i] < value):
+            first = i + 1
+        else:
+            end = i
+    if first == spirv_named_count or spirv_named_kinds[first] != kind or spirv_named_values[first] != value:
+        return NULL
+    return spirv_named_names[first]
 
 
 cdef int unsupported_enumerant(Reader r, uint32_t word, const char *text, int kind, uint32_t value) except -1 nogil:
@@ -172,10 +179,34 @@ cdef int _memory_operand_words(Reader r, uint32_t word, uint32_t cursor, uint32_
     return length
 
 
-cdef int _check_id(Reader r, uint32_t word, uint32_t cursor) except -1 nogil:
+cdef inline int _check_id(Reader r, uint32_t word, uint32_t cursor) except -1 nogil:
     if r.words[cursor] == 0 or r.words[cursor] >= r.bound:
         fail(r, word, "operand id %u is outside the id bound", r.words[cursor])
     return 0
+
+
+cdef int _check_ids(Reader r, uint32_t word, uint32_t first, uint32_t end) except -1 nogil:
+    """The words from `first` to the end of an instruction, which are ids but in debug information of the older kind."""
+    cdef uint32_t cursor
+    if r.words[word] & 0xffff == OpExtInst and r.payload[r.words[word + 3]] == instruction_set_literals \
+            and r.kind[r.words[word + 3]] == kind_instruction_set:
+        return 0
+    for cursor in range(first, end):
+        _check_id(r, word, cursor)
+    return 0
+
+
+cdef int _check_pair(Reader r, uint32_t word, uint32_t cursor, uint32_t end, char letter) except -1 nogil:
+    """Two operands, P, Q or U; returns the word behind them."""
+    if letter == c'P' and r.words[word] & 0xffff == OpSwitch:
+        return <int>end                   # the width of its literals depends on the selector: checked where it is read
+    if cursor + 2 > end:
+        fail(r, word, "an operand without the other of its pair")
+    if letter != c'P':
+        _check_id(r, word, cursor)
+    if letter != c'U':
+        _check_id(r, word, cursor + 1)
+    return <int>(cursor + 2)
 
 
 cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
@@ -193,10 +224,9 @@ cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
             if mark == c'?' or mark == c'*' or letter == c'A':
                 break
             fail(r, word, "too few operands")
-        if mark == c'*' and opcode == OpExtInst and r.payload[r.words[word + 3]] == instruction_set_literals \
-                and r.kind[r.words[word + 3]] == kind_instruction_set:
-            cursor = end
-        elif letter == c'T' or letter == c'I':
+        if letter == c'T' or letter == c'I':
+            if mark == c'*':
+                return _check_ids(r, word, cursor, end)
             _check_id(r, word, cursor)
             cursor += 1
         elif letter == c'R':
@@ -215,16 +245,7 @@ cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         elif letter == c'M':
             cursor += _memory_operand_words(r, word, cursor, end)
         elif letter == c'P' or letter == c'Q' or letter == c'U':
-            if letter == c'P' and opcode == OpSwitch:
-                cursor = end              # the width of its literals depends on the selector: checked where it is read
-            else:
-                if cursor + 2 > end:
-                    fail(r, word, "an operand without the other of its pair")
-                if letter != c'P':
-                    _check_id(r, word, cursor)
-                if letter != c'U':
-                    _check_id(r, word, cursor + 1)
-                cursor += 2
+            cursor = _check_pair(r, word, cursor, end, letter)
         else:                             # N, D, A: checked where they are read
             cursor = end
         if mark == c'*':

@@ -316,6 +316,8 @@ cdef int _begin(Reader r) except -1 nogil:
     # of most modules; a vector that grows from nothing is allocated five times before
     r.names.reserve(32)
     r.decoration_rows.reserve(32)
+    r.types.reserve(32)
+    r.constants.reserve(32)
     return scan_words(r, declare)
 
 
