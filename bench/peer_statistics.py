@@ -69,8 +69,8 @@ def debian_counts(program: Program, max_waves: int, invocations: int) -> dict[st
     """Latency and inverse throughput of machine code, as RADV 22.3.6 counts them.
 
     In its ``aco_statistics.cpp`` branches take 8 cycles up to GFX9 (`pyaco`, as later versions: 4) and keep their unit for one from GFX10 on (3), and
-    GFX11's vector unit takes 64 lanes in two passes, always (in one what could be half of a pair); its ``aco_live_var_analysis.cpp`` lets twice as many
-    waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow, though the hardware has no more slots for them. What it counts
+    GFX11's vector unit always takes 64 lanes in two passes (in one, what could be half of a pair); its ``aco_live_var_analysis.cpp`` lets twice as
+    many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow, though the hardware has no more slots for them. What it counts
     otherwise besides (`docs/figures.md`) depends on each instruction and is left out.
 
     Parameters

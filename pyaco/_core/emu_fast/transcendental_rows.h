@@ -13,9 +13,6 @@ enum { transcendental_width = 8 };                          // lanes
 #else
 enum { transcendental_width = 4 };
 #endif
-#if !defined(__AVX2__)
-#pragma GCC diagnostic ignored "-Wpsabi"                    // of four doubles, on how functions are called that all become part of their callers
-#endif
 typedef float FloatLanes __attribute__((vector_size(4 * transcendental_width)));
 typedef uint32_t WordLanes __attribute__((vector_size(4 * transcendental_width)));
 typedef int32_t SignedLanes __attribute__((vector_size(4 * transcendental_width)));
