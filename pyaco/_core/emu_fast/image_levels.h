@@ -67,7 +67,10 @@ static inline bool find_levels(const ImageDetail &kept, ImageLevels &row) {
 static inline uint32_t lanes_like(const ImageLevels &row, unsigned which) {
     const int32_t level = row.level[which], linear = row.linear[which];
     uint32_t mask = 0;
-    for (int lane = 0; lane < image_row; ++lane)
-        mask |= (((row.level[lane] ^ level) | (row.linear[lane] ^ linear)) == 0 ? 1u : 0u) << lane;
+    for (int lane = 0; lane < image_row; ++lane) {
+        // a variable: with UndefinedBehaviorSanitizer, GCC 12 takes the index of an element within a comparison from an unset copy
+        const int32_t differs = (row.level[lane] ^ level) | (row.linear[lane] ^ linear);
+        mask |= (differs == 0 ? 1u : 0u) << lane;
+    }
     return mask;
 }
