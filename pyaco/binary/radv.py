@@ -15,10 +15,9 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from typing_extensions import Buffer
 
 from pyaco import isa
 from pyaco.abi import Abi
@@ -27,6 +26,9 @@ from pyaco.binary.pal import Compiled
 from pyaco.errors import InputError
 from pyaco.registers import program_registers, registers
 from pyaco.targets import chip, lds_limits
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["RadvShader", "holds_radv_shaders", "pipeline_cache_device", "radv_text", "read_radv_shaders", "write_radv_shader"]
 
