@@ -106,7 +106,7 @@ def _kinds() -> dict[str, Callable[[Any], bool]]:
         "int": lambda value: integer(value) and not isinstance(value, bool), "bool": lambda value: integer(value) or isinstance(value, numpy.bool_),
         "float": lambda value: isinstance(value, Real), "str": lambda value: isinstance(value, str), "Callable": callable,
         "bytes": lambda value: isinstance(value, (bytes, bytearray, memoryview)), "type": lambda value: isinstance(value, type),
-        "Buffer": buffer,
+        "ReadableBuffer": buffer,
         "NDArray": lambda value: isinstance(value, numpy.ndarray) and value.dtype.kind != "O", "ArrayLike": numbers,
         "Mapping": lambda value: isinstance(value, abc.Mapping), "Iterable": many, "Sequence": many, "Collection": many,
     })  # fmt: skip

@@ -28,7 +28,7 @@ from pyaco.registers import program_registers, registers
 from pyaco.targets import chip, lds_limits
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from typing_extensions import Buffer as ReadableBuffer
 
 __all__ = ["RadvShader", "holds_radv_shaders", "pipeline_cache_device", "radv_text", "read_radv_shaders", "write_radv_shader"]
 
@@ -119,7 +119,7 @@ class RadvShader:
 
 
 @checked
-def read_radv_shaders(data: Buffer) -> list[RadvShader]:
+def read_radv_shaders(data: ReadableBuffer) -> list[RadvShader]:
     """Find the shaders in a pipeline cache, in ``VK_KHR_pipeline_binary`` data, or in anything else that holds RADV's records.
 
     Parameters
@@ -148,7 +148,7 @@ def read_radv_shaders(data: Buffer) -> list[RadvShader]:
 
 
 @checked
-def pipeline_cache_device(data: Buffer) -> int | None:
+def pipeline_cache_device(data: ReadableBuffer) -> int | None:
     """The PCI device id that a Vulkan pipeline cache of an AMD GPU begins with; None where the data is no such cache."""
     content = bytes(memoryview(data)[:_HEADER_BYTES])
     if len(content) < _HEADER_BYTES:
@@ -239,7 +239,7 @@ def _named_statistics(data: bytes) -> dict[str, int]:
 
 
 @checked
-def write_radv_shader(shader: Counted, description: Buffer = b"") -> bytes:
+def write_radv_shader(shader: Counted, description: ReadableBuffer = b"") -> bytes:
     """Return a compiled shader as a record, in the form of Mesa 23 to 25.2.
 
     Parameters
