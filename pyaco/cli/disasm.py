@@ -1,13 +1,10 @@
 """``pyaco disasm``."""
 
 from pyaco.cli.command_line import CommandLine, Options, is_code_object, may_be_of_radv, read_bytes, write_bytes
-from pyaco.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-    from pyaco.isa.text_tables import MappedFile
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,7 +22,7 @@ def add_arguments(parser: CommandLine) -> None:
 
 def run(options: Options) -> None:
     """Disassemble and write the text."""
-    data = _contents(options.input)
+    data = read_bytes(options.input)
     target, text = _text(data, options.target, options.exact)
     if options.json:
         import json
@@ -34,40 +31,13 @@ def run(options: Options) -> None:
 
         lines = bytes(text).decode().splitlines()
         text = (json.dumps({"target": text_tables(target).target, "lines": lines}) + "\n").encode()
-    elif not len(data):
+    elif not data:
         text = b"\n"
     write_bytes(options.output, text)
 
 
-def _contents(path: str) -> "bytes | MappedFile":
-    """What a file holds; machine code, of which there may be much, is not read but mapped."""
-    if path == "-":
-        return read_bytes(path)
-    from pyaco.isa.text_tables import MappedFile
-
-    try:
-        data = MappedFile(path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except ValueError:  # a pipe, a name that holds a zero
-        return read_bytes(path)
-    begin = bytes(memoryview(data)[:24])
-    return bytes(data) if is_code_object(begin) or begin.startswith((bytes(4), b"\x20\0\0\0")) else data
-
-
-def _text(data: "bytes | MappedFile", target: str | None, exact: bool) -> "tuple[str, Buffer]":
+def _text(data: bytes, target: str | None, exact: bool) -> "tuple[str, Buffer]":
     """The target of `data`, and its text."""
-    from pyaco.isa.text_tables import listing
-
-    found = _text_of_programs(data, target, exact) if isinstance(data, bytes) else None
-    if found is not None:
-        return found
-    target = "gfx1100" if target is None else target
-    return target, listing(data, target, None, exact, as_text=False)
-
-
-def _text_of_programs(data: bytes, target: str | None, exact: bool) -> "tuple[str, Buffer] | None":
-    """The target of a file that holds programs, and their text; None of mere machine code."""
     if is_code_object(data):
         from pyaco.binary import read_code_object
         from pyaco.binary.listing import code_object_text
@@ -82,4 +52,7 @@ def _text_of_programs(data: bytes, target: str | None, exact: bool) -> "tuple[st
         if holds_radv_shaders(data):
             target, text = radv_text(data, target)
             return target, text.encode()
-    return None
+    from pyaco.isa.text_tables import listing
+
+    target = "gfx1100" if target is None else target
+    return target, listing(data, target, None, exact, as_text=False)

@@ -15,7 +15,7 @@ from pyaco._core.isa import text_tables as kernel
 from pyaco._core.isa.text_tables import MappedFile, TextTables, pack_text_tables
 from pyaco.errors import InputError
 
-__all__ = ["MappedFile", "TextTables", "check_length", "compute_tables", "default_wave_size", "listing", "sources", "text_tables"]
+__all__ = ["TextTables", "check_length", "compute_tables", "default_wave_size", "listing", "sources", "text_tables"]
 
 # importing typing would take a command as long as its own work
 TYPE_CHECKING = False
@@ -54,17 +54,16 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
     return wave_size
 
 
-def listing(code: "bytes | MappedFile", target: str, wave_size: int | None, exact: bool = False, as_text: bool = True) -> "Listing":
+def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False, as_text: bool = True) -> "Listing":
     """The listing of `code`, as the kernel makes it; `as_text`: not for its bytes alone."""
     from pyaco._core.isa.disassemble import disassemble_words
 
     check_length(code)
     tables = text_tables(target)
-    words = code if isinstance(code, MappedFile) else bytes(code)
-    return disassemble_words(words, default_wave_size(tables.level, wave_size), tables, exact=exact, as_text=as_text)
+    return disassemble_words(bytes(code), default_wave_size(tables.level, wave_size), tables, exact=exact, as_text=as_text)
 
 
-def check_length(code: "bytes | MappedFile") -> None:
+def check_length(code: bytes) -> None:
     """Raise an error unless machine code is whole words."""
     if len(code) % 4:
         raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")

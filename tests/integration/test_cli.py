@@ -359,3 +359,13 @@ def test_limits_have_units(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert "  lds limit: 65536 bytes" in lines and "  vgpr limit: 256 registers of a lane" in lines and "  xnack enabled: no" in lines
     assert not [line for line in lines if line.startswith("  ") and line.split(": ")[1].lstrip("-").isdigit()]
+
+
+def test_disasm_reads_files_whose_size_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """As drivers have them for dumps of code: their size is 0."""
+    path = Path("/proc/self/limits")
+    if not path.exists():
+        pytest.skip("no such files on this system")
+    main(["disasm", str(path), "--target", "gfx1030"])
+    said = capsys.readouterr()
+    assert said.out.strip() or "machine code of" in said.err
