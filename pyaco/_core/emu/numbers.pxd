@@ -122,23 +122,21 @@ cdef inline uint64_t narrow_magnitude(float value, uint32_t mantissa, int smalle
         result = (scaled + 0x7fffffff + ((scaled >> 32) & 1)) >> 32
     return result + (<uint64_t>(exponent - smallest) << mantissa)
 
-cdef inline uint32_t stochastic_half(float value, uint32_t random, uint32_t small) noexcept nogil:
-    """Larger numbers become infinity, or the largest number where FP16_OVFL says so."""
+cdef inline uint32_t stochastic_short(float value, uint32_t mantissa, int smallest, uint32_t infinity, uint32_t random,
+                                      uint32_t small) noexcept nogil:
+    """A format of 16 bits. Larger numbers become infinity, or the largest number where FP16_OVFL says so."""
     cdef uint32_t sign = (float_bits(value) >> 16) & 0x8000
     if value != value:
-        return sign | 0x7e00
+        return sign | infinity | <uint32_t>1 << (mantissa - 1)
     if isinf(value):
-        return sign | 0x7c00
-    return sign | <uint32_t>min(narrow_magnitude(value, 10, -14, True, random), <uint64_t>(0x7bff if small & small_saturates else 0x7c00))
+        return sign | infinity
+    return sign | <uint32_t>min(narrow_magnitude(value, mantissa, smallest, True, random), <uint64_t>(infinity - (small & small_saturates != 0)))
+
+cdef inline uint32_t stochastic_half(float value, uint32_t random, uint32_t small) noexcept nogil:
+    return stochastic_short(value, 10, -14, 0x7c00, random, small)
 
 cdef inline uint32_t stochastic_bfloat(float value, uint32_t random, uint32_t small) noexcept nogil:
-    """Larger numbers become infinity, or the largest number where FP16_OVFL says so."""
-    cdef uint32_t sign = (float_bits(value) >> 16) & 0x8000
-    if value != value:
-        return sign | 0x7fc0
-    if isinf(value):
-        return sign | 0x7f80
-    return sign | <uint32_t>min(narrow_magnitude(value, 7, -126, True, random), <uint64_t>(0x7f7f if small & small_saturates else 0x7f80))
+    return stochastic_short(value, 7, -126, 0x7f80, random, small)
 
 cdef inline uint32_t next_random(uint32_t value) noexcept nogil:
     return (value << 1) ^ (197 if value >> 31 else 0)       # V_PRNG_B32
