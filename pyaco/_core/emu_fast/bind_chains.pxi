@@ -13,8 +13,8 @@ cdef extern from "chain_steps.h" nogil:
         chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3
         chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left
         chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add
-        chain_align_bits, chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product
-        chain_extract_bits, chain_multiply24, chain_multiply24_add
+        chain_align_bits, chain_square, chain_square_add, chain_scale_add_first, chain_scale_add, chain_add_magnitude, chain_multiply_subtract
+        chain_subtract_product, chain_extract_bits, chain_multiply24, chain_multiply24_add
         chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms
         chain_stores, chain_wave32, chain_flushes, chain_uniform
 
@@ -338,21 +338,26 @@ cdef uint32_t _taken_slots(const Draft *maker, const Draft *draft) noexcept nogi
     return taken
 
 
-cdef uint8_t _square_of(const Draft *draft) noexcept nogil:
-    """The kind of chained step, where both factors of a product are the same row: that of a square, which loads it once."""
-    if draft.hot.base[0] == draft.hot.base[1] and draft.hot.offset[0] == draft.hot.offset[1]:
-        if draft.chain == <uint8_t>chain_multiply:
-            return <uint8_t>chain_square
-        if draft.chain == <uint8_t>chain_multiply_add:
-            return <uint8_t>chain_square_add
-    return draft.chain
-
-
 cdef bint _is_uniform(const Draft *draft, uint32_t slot) noexcept nogil:
     """Whether all lanes of a source's row are the same: it holds a constant, or an SGPR that the block has broadcast."""
     cdef uint32_t row = draft.hot.offset[slot] // row_bytes
     return (draft.row_slots >> slot & 1 and draft.hot.base[slot] == base_pool
             and (row >= <uint32_t>first_constant or <uint32_t>kept_row <= row < <uint32_t>kept_row + <uint32_t>kept_rows))
+
+
+cdef uint8_t _kind_by_factors(const Draft *draft, uint32_t taken) noexcept nogil:
+    """The kind of chained step of a product that loads less: of a square the row once, of a factor that all lanes share one lane."""
+    if draft.hot.base[0] == draft.hot.base[1] and draft.hot.offset[0] == draft.hot.offset[1]:
+        if draft.chain == <uint8_t>chain_multiply:
+            return <uint8_t>chain_square
+        if draft.chain == <uint8_t>chain_multiply_add:
+            return <uint8_t>chain_square_add
+    if draft.chain == <uint8_t>chain_multiply_add:
+        if not taken & 1 and _is_uniform(draft, 0):
+            return <uint8_t>chain_scale_add_first
+        if not taken & 2 and _is_uniform(draft, 1):
+            return <uint8_t>chain_scale_add
+    return draft.chain
 
 
 cdef void _bind_chains(Builder *builder) noexcept nogil:
@@ -391,7 +396,7 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
             draft.hot.wide_address = True                   # see `chain_is_stored`
         if hands and not _flushes_sources(&ordered[index + 1], _taken_slots(draft, &ordered[index + 1])):
             form |= chain_flushes
-        draft.chain = _square_of(draft)
+        draft.chain = _kind_by_factors(draft, taken)
         if not draft.makes_mask and draft.rest.operation != NULL:
             slot = 2 if draft.rest.operation.source_count > 2 else 0
             if not taken >> slot & 1 and _is_uniform(draft, slot):

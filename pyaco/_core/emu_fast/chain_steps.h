@@ -16,13 +16,14 @@ enum {
     chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
     chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
     chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
-    chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product, chain_extract_bits,
+    chain_square, chain_square_add, chain_scale_add_first, chain_scale_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product, chain_extract_bits,
     chain_multiply24, chain_multiply24_add,
     chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
 // Besides a bit for each source that is handed on. A single that is not stored is handed on with its denormals where the next step takes these for
-// zeros. Of a uniform source (the first of two, the last of three) one lane is loaded for all: loads and stores are what bounds most steps.
+// zeros. Of a uniform source (the first of two, the last of three) one lane is loaded for all: loads and stores are what bounds most steps. Fused products
+// that are scaled have kinds of their own, in which a factor is uniform.
 enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_uniform = 64, chain_forms = 128 };
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
@@ -117,7 +118,7 @@ static ALWAYS_INLINE Singles flush_by_sum(Singles a) { return a + hidden(0x80000
 enum ChainResult { words, singles };
 
 template <unsigned count, ChainResult kind> struct ChainOperation {
-    static constexpr unsigned sources = count, uniform = count > 2 ? 2 : 0;
+    static constexpr unsigned sources = count, uniform = count > 2 ? 2 : 0, factor = 3;         // factor: the source that is always uniform; 3: none
     static constexpr bool is_single = kind == singles;
 };
 // What each computes, as the table of semantics has it, of the sources a, b, c.
@@ -138,6 +139,8 @@ CHAIN_OPERATION(ChainProductSum, 3, singles, Singles, multiply_add(a, b, c));
 CHAIN_OPERATION(ChainProductLastSum, 3, singles, Singles, multiply_add(a, c, b));
 CHAIN_OPERATION(ChainSquare, 2, singles, Singles, a * a);
 CHAIN_OPERATION(ChainSquareSum, 3, singles, Singles, multiply_add(a, a, c));
+struct ChainFirstScaledSum : ChainProductSum { static constexpr unsigned factor = 0; };
+struct ChainScaledSum : ChainProductSum { static constexpr unsigned factor = 1; };
 CHAIN_OPERATION(ChainAddMagnitude, 2, singles, Unsigned, (Singles)a + (Singles)(b & 0x7fffffff));
 CHAIN_OPERATION(ChainProductDifference, 3, singles, Singles, multiply_add(a, b, -c));
 CHAIN_OPERATION(ChainSubtractProduct, 3, singles, Singles, multiply_add(-a, b, c));
@@ -193,6 +196,8 @@ template <> constexpr bool chain_is_square<ChainSquareSum> = true;
 template <class Operation> struct ChainFlush { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_product(a); } };
 template <> struct ChainFlush<ChainProduct> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainFirstScaledSum> : ChainFlush<ChainProductSum> {};
+template <> struct ChainFlush<ChainScaledSum> : ChainFlush<ChainProductSum> {};
 template <> struct ChainFlush<ChainProductDifference> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainSubtractProduct> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainSquare> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
@@ -301,12 +306,14 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
     for (unsigned slot = 0; slot < 3; ++slot)
         rows[slot] = slot < Operation::sources && !(form >> slot & 1) ? chain_source(core, step, slot) : nullptr;
     const Singles everywhere = form & chain_uniform ? part_all(*rows[Operation::uniform]) : Singles();
+    const Singles factor = Operation::factor < 3 ? part_all(*rows[Operation::factor % 3]) : Singles();
 #pragma GCC unroll 8
     for (unsigned part = 0; part < parts; ++part) {
         Singles source[3] = {taken[part], taken[part], taken[part]};
         for (unsigned slot = 0; slot < Operation::sources; ++slot)
             if (!(form >> slot & 1))
-                source[slot] = form & chain_uniform && slot == Operation::uniform ? everywhere : part_load(rows[slot] + part_lanes * part);
+                source[slot] = slot == Operation::factor                        ? factor
+                             : form & chain_uniform && slot == Operation::uniform ? everywhere : part_load(rows[slot] + part_lanes * part);
         values[part] = Operation::of(core, step, part_lanes * part, source[0], source[1], source[2]);
     }
     if (!Operation::is_single) {
@@ -370,7 +377,7 @@ static Function chain_form(std::index_sequence<part...>) {
 template <class Operation> static constexpr unsigned chain_form_of(unsigned form) {
     if (chain_is_square<Operation>)
         form = (form & ~2u) | (form & 1) << 1;
-    if ((form & 7) >> Operation::sources || (form & chain_uniform && form >> Operation::uniform & 1))
+    if ((form & 7) >> Operation::sources || (form & 7) >> Operation::factor & 1 || (form & chain_uniform && form >> Operation::uniform & 1))
         return form & chain_wave32;
     if (!Operation::is_single)
         return form & ~(chain_flushes | chain_uniform);
@@ -413,6 +420,8 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     CHAIN(chain_multiply_last_add, ChainProductLastSum);
     CHAIN(chain_square, ChainSquare);
     CHAIN(chain_square_add, ChainSquareSum);
+    CHAIN(chain_scale_add_first, ChainFirstScaledSum);
+    CHAIN(chain_scale_add, ChainScaledSum);
     CHAIN(chain_add_magnitude, ChainAddMagnitude);
     CHAIN(chain_multiply_subtract, ChainProductDifference);
     CHAIN(chain_subtract_product, ChainSubtractProduct);
