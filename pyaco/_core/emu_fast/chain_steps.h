@@ -373,14 +373,14 @@ static Function chain_form(std::index_sequence<part...>) {
 }
 
 // The form that stands for another: for one with more sources than the operation has (which is not used), with a flush of what is none, or of what is
-// stored flushed; words have no uniform sources, and both factors of a square are the same.
+// stored flushed; three words have no uniform one, and both factors of a square are the same.
 template <class Operation> static constexpr unsigned chain_form_of(unsigned form) {
     if (chain_is_square<Operation>)
         form = (form & ~2u) | (form & 1) << 1;
     if ((form & 7) >> Operation::sources || (form & 7) >> Operation::factor & 1 || (form & chain_uniform && form >> Operation::uniform & 1))
         return form & chain_wave32;
     if (!Operation::is_single)
-        return form & ~(chain_flushes | chain_uniform);
+        return form & ~(chain_flushes | (Operation::sources > 2 ? chain_uniform : 0u));
     return form & chain_stores ? form & ~chain_flushes : form;
 }
 
