@@ -34,7 +34,9 @@ WORDS = ["lt", "eq", "le", "gt", "ne", "ge"]
 #: Programs for each width of the host's vectors and each size of waves.
 COUNT = 150
 SCALARS = ["s_add_u32 s20, s20, 3", "s_mov_b32 s21, s20", "s_mov_b32 s21, 0x40490fdb", "s_mov_b32 s20, 2.0",
-           "s_xor_b32 vcc_lo, vcc_lo, s20", "s_mov_b64 s[24:25], vcc", "s_not_b64 vcc, s[24:25]"]
+           "s_xor_b32 vcc_lo, vcc_lo, s20", "s_mov_b64 s[24:25], vcc", "s_not_b64 vcc, s[24:25]", "s_mov_b32 s21, 0x7fc00001"]
+#: Sources that all lanes share. Of the SGPRs and the literal an instruction may name two.
+UNIFORM = ["s20", "s21", "0x3f000000", "1.0", "-2.0", "31"]
 
 
 def lines(draw: random.Random, wave: int) -> list[str]:
@@ -55,6 +57,12 @@ def lines(draw: random.Random, wave: int) -> list[str]:
         return (f"v_dual_{draw.choice(['add', 'sub', 'mul'])}_f32 v{draw.randrange(0, ROWS, 2)}, v{first}, {register()} :: "
                 f"v_dual_mov_b32 v{draw.randrange(1, ROWS, 2)}, v{second}")
 
+    def scaled() -> list[str]:
+        """Three sources, one or two of which all lanes share."""
+        found = [register(), draw.choice(UNIFORM), draw.choice([register(), draw.choice(UNIFORM)])]
+        draw.shuffle(found)
+        return found
+
     for _ in range(draw.randrange(10, 60)):
         kind = draw.randrange(44 if wave == 32 else 40)
         if kind < 8:
@@ -64,7 +72,8 @@ def lines(draw: random.Random, wave: int) -> list[str]:
         elif kind < 27:
             found.append(f"{draw.choice(TWO[:6])}_e64 {register()}, {source()}, {source()}{draw.choice(['', '', ' clamp', ' mul:2'])}")
         elif kind < 29:
-            found.append(f"v_mul_f32 {register()}, {draw.choice(['s20', 's21', '0x3f000000', '1.0'])}, {register()}")
+            found.append(f"{draw.choice(TWO)} {register()}, {draw.choice(UNIFORM)}, {register()}")
+            found.append(f"{draw.choice(['v_fma_f32', 'v_fma_f32', draw.choice(THREE)])} {register()}, {', '.join(scaled())}")
         elif kind < 33:
             found.append(f"{draw.choice(THREE)} {register()}, {register()}, {register()}, {register()}")
             found.append(f"v_fma_f32 {register()}, {source()}, {source()}, {source()}")
