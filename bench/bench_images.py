@@ -4,8 +4,8 @@ Each invocation does 16 operations on a tiled image of 256 x 256 texels and adds
 except where the case is called scattered.
 Times are CPU time of one thread, warm, the least of several runs. lavapipe takes its usual shortcuts in sampling.
 
-``python bench/bench_images.py`` prints the comparison, with ``--shape 32x1`` that in workgroups of 32 x 1, with ``--shapes`` how much longer other
-workgroups take than those of 8 x 8; pytest runs the same measurements.
+``python bench/bench_images.py`` prints the comparison, with ``--shape 32x1`` that in workgroups of 32 x 1, with ``--bits 256`` that of a host without
+AVX-512, with ``--shapes`` how much longer other workgroups take than those of 8 x 8; pytest runs the same measurements.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "oracle"))
 
 from pyaco import compile
+from pyaco._core.emu.memory import AddressSpace
+from pyaco._core.emu_fast import engine
 from pyaco.descriptors.sampler import Sampler
 from pyaco.emu import Device
 from pyaco.emu.images import SampledImage
@@ -252,6 +254,16 @@ def test_shapes(name: str, shape: tuple[int, int]) -> None:
     assert best(Prepared(name, shape=shape).run) <= SHAPES[shape] * best(Prepared(name).run)
 
 
+def take_vectors(bits: int) -> None:
+    """Let devices take vectors of so many bits of the host."""
+    fast = engine.FastEngine
+
+    def make(space: AddressSpace, gfx_level: int, threads: int = 1) -> engine.FastEngine:
+        return fast(space, gfx_level, threads, bits)
+
+    engine.FastEngine = make  # type: ignore[misc, assignment]
+
+
 def print_shapes(names: list[str]) -> None:
     """Print how many times as long an operation takes in other workgroups than in those of 8 x 8."""
     print(f"{'':18}" + "".join(f"{f'{width}x{height}':>8}" for width, height in SHAPES))
@@ -271,8 +283,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--shape", type=workgroup, default=SQUARE, help="workgroups, instead of 8x8")
+    parser.add_argument("--bits", type=int, choices=[bits for bits in (256, 512) if bits <= engine.vector_bits()], help="of the host's vectors")
     parser.add_argument("--shapes", action="store_true")
     options = parser.parse_args()
+    if options.bits:
+        take_vectors(options.bits)
     names = options.names or list(CASES)
     if options.shapes:
         print_shapes(names)
