@@ -87,10 +87,46 @@ __attribute__((noinline)) static void fetch_sixteens(const ImageTexels &level, c
     }
 }
 
+// The same for all lanes of a wave of `count` times sixteen, whose coordinates have up to `digits`. False: some texel is outside, and nothing was written.
+template <int count, int digits>
+__attribute__((noinline)) static bool fetch_anyhow(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    const __m512i last_column = fetch_all(level.axis[0].size - 1), last_line = fetch_all(level.axis[1].size - 1), zero = fetch_all(0);
+    alignas(64) uint32_t offset[count][fetch_lanes];
+    FetchLanes inside = lanes_by_bits(fetch_chunk_mask);
+#pragma GCC unroll 4
+    for (int number = 0; number < count; ++number) {
+        const __m512i columns = fetch_words(x + fetch_lanes * number), lines = fetch_words(y + fetch_lanes * number);
+        JoinedEntries<false> joined = {zero, zero};
+        add_axis<digits>(level, 0, columns, inside, zero, joined);
+        add_axis<digits>(level, 1, lines, inside, zero, joined);
+        put_fetched(offset[number], joined.low);
+        inside = lanes_within(lines, last_line, lanes_within(columns, last_column, inside));
+    }
+    if (bits_of_lanes(inside) != fetch_chunk_mask)
+        return false;
+    __asm__("" : "+m"(offset));       // read from memory two by two: the compiler would take them out of the vectors, which takes half as long again
+#pragma GCC unroll 4
+    for (int number = 0; number < count; ++number)
+        put_four_bytes(gather_words(level.host, offset[number]), rows, fetch_lanes * number);
+    return true;
+}
+
+// The same, where the lanes do not begin a line.
+__attribute__((always_inline)) static inline bool fetch_all_anyhow(const ImageTexels &level, const uint32_t *x, const uint32_t *y, unsigned rows,
+                                                                   const RowsOf<float> &to) {
+    const int digits = level.digits->fours[0];
+    if (x[1] == x[0] + 1 || digits > 3)
+        return false;
+    return rows == 2 ? digits == 3 ? fetch_anyhow<4, 3>(level, x, y, to) : fetch_anyhow<4, 2>(level, x, y, to)
+                     : digits == 3 ? fetch_anyhow<2, 3>(level, x, y, to) : fetch_anyhow<2, 2>(level, x, y, to);
+}
+
 // The same where the lanes may be a patch.
 __attribute__((always_inline)) static inline void fetch_by_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active,
                                                                    unsigned rows, const RowsOf<float> &to) {
-    if (are_all_lanes(active, rows) && (rows == 2 ? fetch_patch<wave_lines>(level, x, y, to) : fetch_patch<patch_lines>(level, x, y, to)))
+    if (are_all_lanes(active, rows) && ((rows == 2 ? fetch_patch<wave_lines>(level, x, y, to) : fetch_patch<patch_lines>(level, x, y, to)) ||
+                                        fetch_all_anyhow(level, x, y, rows, to)))
         return;
     if (active >> image_row)
         fetch_sixteens<4>(level, x, y, active, to);

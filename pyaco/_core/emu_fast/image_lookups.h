@@ -53,6 +53,23 @@ static inline __m256i everywhere(const void *word) { return _mm256_castps_si256(
 
 // Eight words: loads that fill a vector, and blends, which any of the host's vector units does, unlike shuffles. Offsets come by two, as loads are what
 // the host does least of at a time.
+#if defined(__AVX512F__)
+static inline __m128 word_by(const uint8_t *host, uint64_t offset) { return _mm_load_ss((const float *)(host + offset)); }
+
+// Four of them, in both halves: blended as they are loaded.
+__attribute__((always_inline)) static inline __m256 four_words_at(const uint8_t *host, const uint32_t *offset) {
+    uint64_t first, second;
+    std::memcpy(&first, offset, sizeof(first));
+    std::memcpy(&second, offset + 2, sizeof(second));
+    __asm__("" : "+r"(first), "+r"(second));      // or the compiler would load the second of each by itself
+    const __m256 one = _mm256_broadcastss_ps(word_by(host, (uint32_t)first)), two = _mm256_mask_broadcastss_ps(one, 0x22, word_by(host, first >> 32));
+    return _mm256_mask_broadcastss_ps(_mm256_mask_broadcastss_ps(two, 0x44, word_by(host, (uint32_t)second)), 0x88, word_by(host, second >> 32));
+}
+
+__attribute__((always_inline)) static inline __m256i words_at(const uint8_t *host, const uint32_t *offset) {
+    return _mm256_castps_si256(_mm256_blend_ps(four_words_at(host, offset), four_words_at(host, offset + 4), 0xf0));
+}
+#else
 __attribute__((always_inline)) static inline __m256i words_at(const uint8_t *host, const uint32_t *offset) {
     __m256i word[image_chunk];
 #pragma GCC unroll 4
@@ -67,6 +84,7 @@ __attribute__((always_inline)) static inline __m256i words_at(const uint8_t *hos
     const __m256i second = _mm256_blend_epi32(_mm256_blend_epi32(word[4], word[5], 0xaa), _mm256_blend_epi32(word[6], word[7], 0xaa), 0xcc);
     return _mm256_blend_epi32(first, second, 0xf0);
 }
+#endif
 
 // An element, zeros above it.
 template <class Word> static inline __m128i element_at(const uint8_t *host, uint32_t offset) {

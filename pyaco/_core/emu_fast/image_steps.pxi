@@ -152,6 +152,9 @@ cdef extern from "image_byte_windows.h" nogil:
 cdef extern from "image_line_filters.h" nogil:
     bint filter_by_lines(const ImageTexels &level, unsigned int sixteens, const float **coordinate, const FloatRows &to)
 
+cdef extern from "image_anyhow.h" nogil:
+    bint filter_anyhow(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice_, const FloatRows &to)
+
 cdef extern from "image_block_windows.h" nogil:
     bint place_decoded(const ImageTexels &level, unsigned int rows, const BlockSource &source, const float **coordinate, ImageRow *row)
     const uint8_t *decoded_texels(const BlockSource &source)

@@ -134,14 +134,19 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
     return True
 
 
+cdef inline void _open_sample(ImageWork *work, const float **coordinate, FloatRows *rows) noexcept nogil:
+    """What a wave's coordinates and results are."""
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    _open_results(work, rows)
+
+
 cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     """The same for all rows of a wave whose lanes are lines of eight columns in one slice. False: they are not, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
-    _open_half(work, 0)
-    coordinate[0] = <const float *>_coordinate(work, 0)
-    coordinate[1] = <const float *>_coordinate(work, 1)
-    _open_results(work, &rows)
+    _open_sample(work, coordinate, &rows)
     return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
 
 
@@ -149,11 +154,22 @@ cdef inline bint _filter_lines(ImageWork *work, uint32_t sixteens) noexcept nogi
     """Filter for a wave whose lanes are columns of lines, sixteen by sixteen, in the first slice. False: they are not, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
-    _open_half(work, 0)
-    coordinate[0] = <const float *>_coordinate(work, 0)
-    coordinate[1] = <const float *>_coordinate(work, 1)
-    _open_results(work, &rows)
+    _open_sample(work, coordinate, &rows)
     return filter_by_lines(work.level[0], sixteens, coordinate, rows)
+
+
+cdef inline bint _sample_slice(ImageWork *work, uint32_t slice_) noexcept nogil:
+    """The same in one slice: as a grid, or filtered as lines, in a window, or wherever the lanes lie. False: nothing was written."""
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
+    cdef uint32_t halves = work.core.halves
+    _open_sample(work, coordinate, &rows)
+    if sample_by_grid(work.level[0], halves, coordinate, slice_, work.filter, rows):
+        return True
+    return (work.filter == image_linear
+            and ((slice_ == 0 and filter_by_lines(work.level[0], 2 * halves, coordinate, rows))
+                 or filter_in_byte_window(work.level[0], halves, coordinate, slice_, rows)
+                 or filter_anyhow(work.level[0], halves, coordinate, slice_, rows)))
 
 
 cdef inline bint _asks_for_window(ImageWork *work, const float **coordinate) noexcept nogil:
@@ -166,34 +182,29 @@ cdef inline bint _asks_for_window(ImageWork *work, const float **coordinate) noe
     return True
 
 
-cdef bint _sample_wave(ImageWork *work) noexcept nogil:
-    """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
-
-    Where all lanes are one grid, or lie in one window, they are placed and read at once.
-    """
+cdef bint _sample_rows(ImageWork *work, const OnlySlice *only) noexcept nogil:
+    """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets."""
     cdef ImageRow places[2]
-    cdef const float *coordinate[2]
-    cdef FloatRows rows
-    cdef OnlySlice only
     cdef uint32_t half
-    if not work.plain:
-        return False
-    only = _only_slice(work)
-    if only.known and work.view.format.bytes == 4 and work.core.full:
-        if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work, 2 * work.core.halves)):
-            return True
-        if _asks_for_window(work, coordinate):
-            _open_results(work, &rows)
-            if filter_in_byte_window(work.level[0], work.core.halves, coordinate, only.entry, rows):
-                return True
     for half in range(work.core.end_half):
         _open_half(work, half)
-        if not _place_at_once(work, &only, &places[half]):
+        if not _place_at_once(work, only, &places[half]):
             return False
     for half in range(work.core.end_half):
         _open_half(work, half)
         _put_at_once(work, &places[half])
     return True
+
+
+cdef bint _sample_wave(ImageWork *work) noexcept nogil:
+    """The same for a wave."""
+    cdef OnlySlice only
+    if not work.plain:
+        return False
+    only = _only_slice(work)
+    if only.known and work.view.format.bytes == 4 and work.core.full and _sample_slice(work, only.entry):
+        return True
+    return _sample_rows(work, &only)
 
 
 cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
