@@ -13,8 +13,8 @@ cdef extern from "chain_steps.h" nogil:
         chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3
         chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left
         chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add
-        chain_align_bits, chain_square, chain_square_add, chain_scale_add_first, chain_scale_add, chain_add_magnitude, chain_multiply_subtract
-        chain_subtract_product, chain_extract_bits, chain_multiply24, chain_multiply24_add
+        chain_align_bits, chain_square, chain_square_add, chain_scale_add_first, chain_scale_add, chain_shift_by_add, chain_add_magnitude
+        chain_multiply_subtract, chain_subtract_product, chain_extract_bits, chain_multiply24, chain_multiply24_add
         chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms
         chain_stores, chain_wave32, chain_flushes, chain_uniform
 
@@ -346,7 +346,7 @@ cdef bint _is_uniform(const Draft *draft, uint32_t slot) noexcept nogil:
 
 
 cdef uint8_t _kind_by_factors(const Draft *draft, uint32_t taken) noexcept nogil:
-    """The kind of chained step of a product that loads less: of a square the row once, of a factor that all lanes share one lane."""
+    """The kind of chained step that loads less: of a square the row once, of a factor, or a shift, that all lanes share one lane."""
     if draft.hot.base[0] == draft.hot.base[1] and draft.hot.offset[0] == draft.hot.offset[1]:
         if draft.chain == <uint8_t>chain_multiply:
             return <uint8_t>chain_square
@@ -357,6 +357,8 @@ cdef uint8_t _kind_by_factors(const Draft *draft, uint32_t taken) noexcept nogil
             return <uint8_t>chain_scale_add_first
         if not taken & 2 and _is_uniform(draft, 1):
             return <uint8_t>chain_scale_add
+    if draft.chain == <uint8_t>chain_shift_left_add and not taken & 2 and _is_uniform(draft, 1):
+        return <uint8_t>chain_shift_by_add
     return draft.chain
 
 

@@ -16,14 +16,14 @@ enum {
     chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
     chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
     chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
-    chain_square, chain_square_add, chain_scale_add_first, chain_scale_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product, chain_extract_bits,
+    chain_square, chain_square_add, chain_scale_add_first, chain_scale_add, chain_shift_by_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product, chain_extract_bits,
     chain_multiply24, chain_multiply24_add,
     chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
 // Besides a bit for each source that is handed on. A single that is not stored is handed on with its denormals where the next step takes these for
 // zeros. Of a uniform source (the first of two, the last of three) one lane is loaded for all: loads and stores are what bounds most steps. Fused products
-// that are scaled have kinds of their own, in which a factor is uniform.
+// that are scaled, and sums with what is shifted, have kinds of their own, in which the factor, or the shift, is uniform.
 enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_uniform = 64, chain_forms = 128 };
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
@@ -180,6 +180,7 @@ CHAIN_OPERATION(ChainShiftLeft, 2, words, Unsigned, b << (a & 31));
 CHAIN_OPERATION(ChainShiftRight, 2, words, Unsigned, b >> (a & 31));
 CHAIN_OPERATION(ChainShiftRightSigned, 2, words, Signed, b >> (a & 31));
 CHAIN_OPERATION(ChainShiftLeftAdd, 3, words, Unsigned, (a << (b & 31)) + c);
+struct ChainShiftByAdd : ChainShiftLeftAdd { static constexpr unsigned factor = 1; };
 CHAIN_OPERATION(ChainShiftLeftOr, 3, words, Unsigned, (a << (b & 31)) | c);
 CHAIN_OPERATION(ChainAddShiftLeft, 3, words, Unsigned, (a + b) << (c & 31));
 CHAIN_OPERATION(ChainXorAdd, 3, words, Unsigned, (a ^ b) + c);
@@ -373,14 +374,14 @@ static Function chain_form(std::index_sequence<part...>) {
 }
 
 // The form that stands for another: for one with more sources than the operation has (which is not used), with a flush of what is none, or of what is
-// stored flushed; three words have no uniform one, and both factors of a square are the same.
+// stored flushed; both factors of a square are the same.
 template <class Operation> static constexpr unsigned chain_form_of(unsigned form) {
     if (chain_is_square<Operation>)
         form = (form & ~2u) | (form & 1) << 1;
     if ((form & 7) >> Operation::sources || (form & 7) >> Operation::factor & 1 || (form & chain_uniform && form >> Operation::uniform & 1))
         return form & chain_wave32;
     if (!Operation::is_single)
-        return form & ~(chain_flushes | (Operation::sources > 2 ? chain_uniform : 0u));
+        return form & ~chain_flushes;
     return form & chain_stores ? form & ~chain_flushes : form;
 }
 
@@ -461,6 +462,7 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     CHAIN(chain_shift_right, ChainShiftRight);
     CHAIN(chain_shift_right_signed, ChainShiftRightSigned);
     CHAIN(chain_shift_left_add, ChainShiftLeftAdd);
+    CHAIN(chain_shift_by_add, ChainShiftByAdd);
     CHAIN(chain_shift_left_or, ChainShiftLeftOr);
     CHAIN(chain_add_shift_left, ChainAddShiftLeft);
     CHAIN(chain_xor_add, ChainXorAdd);
