@@ -37,15 +37,18 @@ struct WideSums {
         sum(lower_left, lower_right, rest, share, lower_even, lower_odd);
     }
 
-    __attribute__((always_inline)) WideSums(const uint8_t *host, const uint32_t (*offset)[image_row], int lane, __m512i weight)
-        : WideSums(gather_words(host, offset[0] + lane), gather_words(host, offset[1] + lane), gather_words(host, offset[2] + lane),
-                   gather_words(host, offset[3] + lane), weight) {}
+    // Of texels by the offsets of their corners from an address on, which are `stride` apart.
+    template <int stride> __attribute__((always_inline)) static WideSums of_corners(const uint8_t *host, const uint32_t *offset, __m512i weight) {
+        __asm__("" : "+r"(offset));   // one address, which the compiler would else keep one of for each corner
+        return WideSums(gather_words(host, offset), gather_words(host, offset + stride), gather_words(host, offset + 2 * stride),
+                        gather_words(host, offset + 3 * stride), weight);
+    }
 
     // As `sum_of_byte`.
     template <int byte> __attribute__((always_inline)) __m512i of_byte(__m512i rows) const {
         const __m512i upper = byte & 1 ? upper_odd : upper_even, lower = byte & 1 ? lower_odd : lower_even;
-        const __m512i pairs = byte & 2 ? _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(upper, 16), lower)
-                                       : _mm512_mask_blend_epi16(0xaaaaaaaau, upper, _mm512_slli_epi32(lower, 16));
+        const __m512i high = _mm512_set1_epi32((int)0xffff0000u), first = byte & 2 ? _mm512_srli_epi32(upper, 16) : upper;
+        const __m512i pairs = _mm512_ternarylogic_epi32(high, byte & 2 ? lower : _mm512_slli_epi32(lower, 16), first, 0xca);
         return _mm512_add_epi32(_mm512_madd_epi16(pairs, rows), _mm512_set1_epi32(256 << 15));
     }
 };
@@ -92,11 +95,11 @@ template <int slices, class Number> static inline void filter_bytes_widely(const
 #pragma GCC unroll 1
     for (int lane = 0; lane < row.lanes; lane += wide_lanes) {
         const __m512i x = wide_of(row.weight[0] + lane), y = wide_of(row.weight[1] + lane);
-        const WideSums near(host, row.offset, lane, x);
+        const WideSums near = WideSums::of_corners<image_row>(host, row.offset[0] + lane, x);
         if (slices == 1) {
             put_wide_bytes(near, y, out, lane);
         } else {
-            const WideSums far(host, row.offset + 4, lane, x);
+            const WideSums far = WideSums::of_corners<image_row>(host, row.offset[4] + lane, x);
             put_wide_bytes(near, y, out, lane, &far, row.weight[2] + lane);
         }
     }

@@ -153,6 +153,7 @@ cdef extern from "image_line_filters.h" nogil:
     bint filter_by_lines(const ImageTexels &level, unsigned int sixteens, const float **coordinate, const FloatRows &to)
 
 cdef extern from "image_anyhow.h" nogil:
+    bint is_far_apart(const ImageTexels &level, const float **coordinate)
     bint filter_anyhow(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice_, const FloatRows &to)
 
 cdef extern from "image_block_windows.h" nogil:

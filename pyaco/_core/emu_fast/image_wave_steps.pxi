@@ -163,13 +163,17 @@ cdef inline bint _sample_slice(ImageWork *work, uint32_t slice_) noexcept nogil:
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef uint32_t halves = work.core.halves
+    cdef bint apart
     _open_sample(work, coordinate, &rows)
+    apart = work.filter == image_linear and is_far_apart(work.level[0], coordinate)
+    if apart and filter_anyhow(work.level[0], halves, coordinate, slice_, rows):
+        return True
     if sample_by_grid(work.level[0], halves, coordinate, slice_, work.filter, rows):
         return True
     return (work.filter == image_linear
             and ((slice_ == 0 and filter_by_lines(work.level[0], 2 * halves, coordinate, rows))
                  or filter_in_byte_window(work.level[0], halves, coordinate, slice_, rows)
-                 or filter_anyhow(work.level[0], halves, coordinate, slice_, rows)))
+                 or (not apart and filter_anyhow(work.level[0], halves, coordinate, slice_, rows))))
 
 
 cdef inline bint _asks_for_window(ImageWork *work, const float **coordinate) noexcept nogil:
