@@ -63,6 +63,7 @@ from pyaco.pipelines.nir_passes import (
     lower_ycbcr,
     opt_access,
     opt_array_copies,
+    opt_demanded_bits,
     opt_exclusive_ifs,
     opt_hoist_arguments,
     opt_if,
@@ -175,6 +176,7 @@ NIR = Pipeline("nir", STAGE, (
         lower_int64(lower="hardware"),
         # GFX6 cannot round the doubles that conversions of 64-bit integers are made with.
         lower_doubles(lower="hardware"),
+        opt_demanded_bits,
         OPTIMIZE,
     ),
     part(

@@ -68,6 +68,7 @@ opt_loop = _optimization("opt_loop", "loops that are tested where they begin are
 opt_mqsad = _optimization("opt_mqsad", "sums of masked differences of bytes become one operation", only_with=("differences",),
                           needs=("scalar",))  # fmt: skip
 opt_phi_to_bool = _optimization("opt_phi_to_bool", "phis of numbers that are true or false become phis of booleans", needs=("scalar",))
+opt_demanded_bits = _optimization("opt_demanded_bits", "operations that change only bits that nobody asks for go", needs=("scalar",))
 opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"),
                           indifferent_to=("dead code", "moved", "constants"))  # fmt: skip
 opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop", only_with=("loops",))

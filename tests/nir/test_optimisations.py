@@ -24,6 +24,7 @@ from pyaco._core.nir import (
     dead_control_flow,
     loop_unroll,
     lower_alu_to_scalar,
+    opt_demanded_bits,
     opt_if,
     opt_licm,
     opt_loop,
@@ -41,7 +42,7 @@ OPERATIONS = ("iadd", "isub", "imul", "iand", "ior", "ixor", "imin", "umax", "is
 COMPARISONS = ("ilt", "ige", "ult", "uge", "ieq", "ine")
 PASSES = (
     copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, opt_loop, peephole_select, loop_unroll, opt_licm,
-    opt_sink, opt_phi_to_bool,
+    opt_sink, opt_phi_to_bool, opt_demanded_bits,
 )
 LANES = 32
 

@@ -19,6 +19,7 @@ from pyaco._core.aco.isel_packed cimport is_packed, select_packed
 from pyaco._core.ir.program cimport (
     Operand, TempId, class_bytes, class_is_vgpr, class_s2, fp_denorm32_shift, gfx10, gfx12, gfx9, operand_16bit, operand_24bit, operand_c64,
 )
+from pyaco._core.ir.demanded_bits cimport demanded_bits_find
 from pyaco._core.ir.range_analysis cimport unsigned_upper_bound
 from pyaco._core.ir.shader cimport ValueId, nir_alu, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
@@ -274,6 +275,13 @@ cdef bint _fits_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept n
     return _upper_bound(c, instruction, index) < 1U << 24
 
 
+cdef bint _asks_for_24_bits(Isel *c, ValueId instruction) except -1 nogil:
+    """Whether nothing above the low 24 bits of a product is asked for, which no higher bits of the factors reach."""
+    if c.demanded.empty():
+        demanded_bits_find(c.s, c.demanded)
+    return c.demanded[instruction] < 1U << 24
+
+
 cdef bint _fits_signed_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
     """Whether a factor is a shorter number whose sign was extended."""
     cdef ValueId factor = source_value(c.s, instruction, index)
@@ -298,6 +306,8 @@ cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode)
             opcode = op_v_mul_u32_u24
         elif opcode == op_v_mul_lo_u32 and _fits_signed_24_bits(c, instruction, 0) and _fits_signed_24_bits(c, instruction, 1):
             opcode = op_v_mul_i32_i24
+        elif opcode == op_v_mul_lo_u32 and _asks_for_24_bits(c, instruction):
+            opcode = op_v_mul_u32_u24
         return _valu(c, instruction, dst, opcode, rule.flags)
     opcode = rule.scalar64 if bits == 64 else rule.scalar32
     if opcode == op_invalid:

@@ -8,6 +8,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.common.small_vector cimport SmallVector
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Operand, ProgramData, TempId, operand_c32, operand_of, operand_of_fixed, register_scc,
 )
@@ -75,6 +76,7 @@ cdef cppclass Isel:
     SmallVector[uint16_t] value_components     # by NIR value: bit per component that anything reads
     SmallVector[uint8_t] value_used    # by NIR value: used_*
     Ranges ranges                 # of NIR values
+    Zeroed[uint64_t] demanded     # bits of NIR values that are asked for; empty until a product asks
     SmallVector[uint32_t] value_temp   # by NIR value; 0: none yet
     SmallVector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split
     SmallVector[uint8_t] part_count

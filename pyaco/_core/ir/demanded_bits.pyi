@@ -1,0 +1,3 @@
+from pyaco._core.ir.shader import Shader
+
+def demanded(shader: Shader) -> list[int]: ...
