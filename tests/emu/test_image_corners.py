@@ -95,3 +95,33 @@ def test_waves_that_are_lines_in_part(target: str, bits: int) -> None:
             words = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), 0, 0, truncate=bool(random.integers(2))), pair.devices[0].gfx_level)
             text = image_instruction("image_sample_lz", target, "2d", 2, sampler=True)
             check(pair, random, text, views, words, address=((at + random.choice([0.25, 0.5])) / size).astype(np.float32))
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+def test_full_waves_that_lie_anyhow(bits: int) -> None:
+    """Filters of bytes whose results replace their coordinates: in one slice, of layers and of faces, of which some lanes name none; and loads."""
+    random = np.random.default_rng([bits, 1])
+    levels: tuple[tuple[str, dict[str, int]], ...] = (
+        ("2d", {"width": 256, "height": 128}), ("2d", {"width": 1024, "height": 64}), ("2d_array", {"width": 64, "height": 32, "layers": 5}),
+        ("2d_array", {"width": 512, "height": 16, "layers": 3}), ("cube", {"width": 16, "height": 16}), ("cube", {"width": 64, "height": 64}),
+    )
+    for shape, size in levels:
+        pair = Pair("gfx1100", shape, "R8G8B8A8_UNORM", random, mips=1, **size)
+        use_vectors(pair, bits)
+        views = [image.view(shape).words for image in pair.images]
+        count = COORDINATES[shape]
+        moves = "\n".join(f"v_mov_b32 v{16 + number}, v{24 + number}" for number in range(count))
+        for turn in range(10):
+            clamp = [int(each) for each in random.choice(ADDRESSING, 3)]
+            words = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), 1, 1, cube_wrap=bool(turn % 2)), pair.devices[0].gfx_level)
+            text = image_instruction("image_sample_lz", "gfx1100", shape, count, sampler=True)
+            text = f"{moves}\n{text.replace(f'v[24:{23 + count}]', f'v[16:{15 + count}]')}"
+            expected, found = pair.run(text, views, words, wave=32 << turn % 2, address=places(random, pair, size))
+            np.testing.assert_array_equal(found, expected, err_msg=f"{shape} {size} {clamp}")
+        for turn in range(6 if shape == "2d" else 0):
+            at = random.integers(0, (size["width"], size["height"]), (64, 2))
+            if turn == 0:
+                at[int(random.integers(64)), 1] = size["height"]
+            text = f"{moves}\n{image_instruction('image_load', 'gfx1100', '2d', 2).replace('v[24:25]', 'v[16:17]')}"
+            expected, found = pair.run(text, views, (0, 0, 0, 0), wave=32 << turn % 2, address=at.astype(np.int32))
+            np.testing.assert_array_equal(found, expected, err_msg=f"{size} {turn}")

@@ -790,25 +790,29 @@ static inline int32_t edge_beyond(int32_t x, int32_t y, int32_t size, int32_t &a
     return x_inside ? (y < 0 ? 2 : 3) : (x < 0 ? 0 : 1);
 }
 
-// Offsets of corners beyond one edge of a cube's face, for some lanes, whose layers are 6 * cube + face; returns the lanes that have others.
+// Find the offsets of a place's corners, `stride` apart, that lie beyond one edge of a cube's face; the layer is 6 * cube + face. False: some lie beyond two.
+static inline bool cross_edge(const ImageTexels &level, int32_t x, int32_t y, int32_t layer, uint32_t *offset, int stride) {
+    const int32_t size = (int32_t)level.axis[0].size, face = layer % 6;
+    for (int corner = 0; corner < 4; ++corner) {
+        int32_t along = 0;
+        const int32_t edge = edge_beyond(x + (corner & 1), y + (corner >> 1), size, along);
+        if (edge == -1)
+            continue;
+        if (edge == -2)
+            return false;
+        const CubeTexel &there = level.beyond[(4 * face + edge) * size + along];
+        offset[corner * stride] = offset_of_texel(level, there.x, there.y, (uint32_t)(layer - face) + there.face);
+    }
+    return true;
+}
+
+// The same for some lanes of a row; returns those that have others.
 static inline uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row) {
-    const int32_t size = (int32_t)level.axis[0].size;
     uint32_t left = 0;
     for (; lanes; lanes &= lanes - 1) {
         const int lane = __builtin_ctz(lanes);
-        const int32_t layer = row.texel[2][lane], face = layer % 6;
-        for (int corner = 0; corner < 4; ++corner) {
-            int32_t along = 0;
-            const int32_t edge = edge_beyond(row.texel[0][lane] + (corner & 1), row.texel[1][lane] + (corner >> 1), size, along);
-            if (edge == -1)
-                continue;
-            if (edge == -2) {
-                left |= 1u << lane;
-                break;
-            }
-            const CubeTexel &there = level.beyond[(4 * face + edge) * size + along];
-            row.offset[corner][lane] = offset_of_texel(level, there.x, there.y, (uint32_t)(layer - face) + there.face);
-        }
+        if (!cross_edge(level, row.texel[0][lane], row.texel[1][lane], row.texel[2][lane], row.offset[0] + lane, image_row))
+            left |= 1u << lane;
     }
     return left;
 }

@@ -155,6 +155,7 @@ cdef extern from "image_line_filters.h" nogil:
 cdef extern from "image_anyhow.h" nogil:
     bint is_far_apart(const ImageTexels &level, const float **coordinate)
     bint filter_anyhow(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice_, const FloatRows &to)
+    bint filter_layers_anyhow(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t layers, bint cube, const FloatRows &to)
 
 cdef extern from "image_block_windows.h" nogil:
     bint place_decoded(const ImageTexels &level, unsigned int rows, const BlockSource &source, const float **coordinate, ImageRow *row)

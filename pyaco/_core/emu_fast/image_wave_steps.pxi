@@ -176,6 +176,15 @@ cdef inline bint _sample_slice(ImageWork *work, uint32_t slice_) noexcept nogil:
                  or (not apart and filter_anyhow(work.level[0], halves, coordinate, slice_, rows))))
 
 
+cdef inline bint _filter_layers(ImageWork *work) noexcept nogil:
+    """Filter for a wave whose lanes name layers or faces, and lie anyhow. False: some lie otherwise, and nothing was written."""
+    cdef const float *coordinate[3]
+    cdef FloatRows rows
+    _open_sample(work, coordinate, &rows)
+    coordinate[2] = <const float *>_address(work, work.o.coordinates_at + 2)
+    return filter_layers_anyhow(work.level[0], work.core.halves, coordinate, work.view.layers, work.view.type == image_cube, rows)
+
+
 cdef inline bint _asks_for_window(ImageWork *work, const float **coordinate) noexcept nogil:
     """Whether the places of a wave are looked for in a window: of elements of four bytes that are filtered. False: they are not, or are few."""
     if work.filter != image_linear or work.view.format.bytes != 4 or not work.core.active >> 16:
@@ -206,8 +215,12 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     if not work.plain:
         return False
     only = _only_slice(work)
-    if only.known and work.view.format.bytes == 4 and work.core.full and _sample_slice(work, only.entry):
-        return True
+    if work.view.format.bytes == 4 and work.core.full:
+        if only.known:
+            if _sample_slice(work, only.entry):
+                return True
+        elif work.filter == image_linear and _filter_layers(work):
+            return True
     return _sample_rows(work, &only)
 
 
