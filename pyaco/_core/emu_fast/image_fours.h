@@ -194,7 +194,8 @@ struct SixteenShares {
 // The components of a lane and of the one behind it, whose offsets come by one load, into sixteen bytes each. Four doubles are
 // converted as they are loaded; eight, of two lanes, would have to be put together first.
 template <int lane, class Source>
-__attribute__((always_inline)) static inline void filter_two_fours(const Source &source, const uint32_t *offset, const SixteenShares &shares, __m128 *to) {
+__attribute__((always_inline)) static inline void filter_two_fours(const Source &source, const uint32_t *offset, const SixteenShares &shares,
+                                                                   __m128 *to) {
     __m256d first = _mm256_setzero_pd(), second = first;      // zeros are positive
 #pragma GCC unroll 4
     for (int corner = 0; corner < 4; ++corner) {
@@ -215,7 +216,8 @@ __attribute__((always_inline)) static inline __m512 four_quarters(__m128 first, 
 
 // Every fourth lane from `lane` on, and from the next one.
 template <int lane, class Source>
-__attribute__((always_inline)) static inline void filter_eight_fours(const Source &source, const uint32_t *offset, const SixteenShares &shares, __m512 *to) {
+__attribute__((always_inline)) static inline void filter_eight_fours(const Source &source, const uint32_t *offset, const SixteenShares &shares,
+                                                                     __m512 *to) {
     __m128 sum[4][2];
     filter_two_fours<lane>(source, offset, shares, sum[0]);
     filter_two_fours<lane + 4>(source, offset, shares, sum[1]);
@@ -241,7 +243,8 @@ template <class Source> static inline uint32_t filter_fours_widely(const Source 
         __m512 lanes[4];
         filter_eight_fours<0>(source, offset, *share, lanes);
         filter_eight_fours<2>(source, offset, *share, lanes + 2);
-        const __m512d left = _mm512_castps_pd(_mm512_unpacklo_ps(lanes[0], lanes[1])), right = _mm512_castps_pd(_mm512_unpacklo_ps(lanes[2], lanes[3]));
+        const __m512d left = _mm512_castps_pd(_mm512_unpacklo_ps(lanes[0], lanes[1]));
+        const __m512d right = _mm512_castps_pd(_mm512_unpacklo_ps(lanes[2], lanes[3]));
         const __m512d left_high = _mm512_castps_pd(_mm512_unpackhi_ps(lanes[0], lanes[1]));
         const __m512d right_high = _mm512_castps_pd(_mm512_unpackhi_ps(lanes[2], lanes[3]));
         const __m512d component[4] = {_mm512_unpacklo_pd(left, right), _mm512_unpackhi_pd(left, right), _mm512_unpacklo_pd(left_high, right_high),

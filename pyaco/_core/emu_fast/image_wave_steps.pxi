@@ -199,9 +199,10 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
 
 
 cdef inline bint _may_be_windows(ImageWork *work, const float **coordinate) noexcept nogil:
-    """Whether a wave of two rows may lie in windows of levels that its lanes choose, of elements of 8-bit channels."""
-    if (work.keeps_level or not work.plain or work.view.format.bytes != 4 or work.core.halves != 2 or not work.core.full or work.o.spatial != 2
-            or work.o.layered or work.o.narrow or work.o.halves or work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)):
+    """Whether a wave of two rows may lie in windows of levels that its lanes choose, once each, of elements of 8-bit channels."""
+    if (work.keeps_level or work.sampler.anisotropy or not work.plain or work.view.format.bytes != 4 or work.core.halves != 2
+            or not work.core.full or work.o.spatial != 2 or work.o.layered or work.o.narrow or work.o.halves
+            or work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)):
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
@@ -210,8 +211,8 @@ cdef inline bint _may_be_windows(ImageWork *work, const float **coordinate) noex
 
 
 cdef inline bint _is_like(const SampleRow *row, const SampleRow *first) noexcept nogil:
-    """Whether all lanes of a row filter once, and in the same levels as those of another."""
-    return (row.probes == NULL and not row.strange and row.uniform and row.levels.linear[0] and row.mixes == first.mixes
+    """Whether all lanes of a row filter, in the same levels as those of another."""
+    return (not row.strange and row.uniform and row.levels.linear[0] and row.mixes == first.mixes
             and row.levels.level[0] == first.levels.level[0])
 
 
