@@ -200,8 +200,8 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
 
 cdef inline bint _may_be_windows(ImageWork *work, const float **coordinate) noexcept nogil:
     """Whether a wave of two rows may lie in windows of levels that its lanes choose, once each, of elements of 8-bit channels."""
-    if (work.keeps_level or work.sampler.anisotropy or not work.plain or work.view.format.bytes != 4 or work.core.halves != 2
-            or not work.core.full or work.o.spatial != 2 or work.o.layered or work.o.narrow or work.o.halves
+    if (not byte_look_ups or work.keeps_level or work.sampler.anisotropy or not work.plain or work.view.format.bytes != 4
+            or work.core.halves != 2 or not work.core.full or work.o.spatial != 2 or work.o.layered or work.o.narrow or work.o.halves
             or work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)):
         return False
     _open_half(work, 0)
