@@ -1,7 +1,8 @@
 """Filters of pictures that are turned, and of columns of a line, in the fast engine: the reference engine's bits, with the vectors of every host.
 
-Texels of the first are found in windows of 16 x 16, those of the second by squares. Waves whose places lie in one window, or in none; where the
-picture begins again, ends, or is smaller than a window; elements whose sums are no numbers; results in the registers of the coordinates.
+Texels of the first are found in windows of 16 x 16, those of the second by squares. Waves whose places lie in one window, or in none, of one level
+or of two that are mixed; where the picture begins again, ends, or is smaller than a window; elements whose sums are no numbers; results in the
+registers of the coordinates.
 """
 
 from __future__ import annotations
@@ -78,6 +79,42 @@ def test_turned_pictures(form: str, bits: int) -> None:
         use_vectors(pair, bits)
         for turn in range(TURNS[bits]):
             check_turned(pair, random, size, form, 64 if turn % 3 else 32)
+
+
+def level_address(name: str, random: np.random.Generator) -> NDArray[np.float32]:
+    """What comes beside a wave's coordinates to choose levels: mostly the same two for all lanes, or one, or other ones for each half or lane."""
+    kind, lod = random.integers(6), random.choice([0.0, 0.3, 1.0, 1.75, 2.5, 9.0])
+    if name == "image_sample_d":
+        given = np.full((64, 4), [0.03, 0.004, -0.004, 0.02]) * 2.0 ** random.integers(-2, 3)
+        return (given * (1 + (random.random((64, 1)) if kind == 4 else LANES[:, None] // 32 if kind == 5 else 0))).astype(np.float32)
+    lods = np.full((64, 1), lod) + (random.random((64, 1)) * 0.2 if kind == 3 else random.random((64, 1)) * 3 if kind == 4 else 0)
+    return (lods + (LANES[:, None] // 32 * random.choice([0.1, 1.0]) if kind == 5 else 0)).astype(np.float32)
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("name", ["image_sample_l", "image_sample_d"])
+def test_turned_levels(name: str, bits: int) -> None:
+    """Waves in windows of the levels that lanes give, between which filters mix; in images with fewer levels, and of few texels."""
+    random = np.random.default_rng([bits, len(name), ord(name[-1])])
+    for size, mips in (((128, 64), 5), ((32, 32), 6), ((256, 128), 2)):
+        pair = Pair("gfx1100" if mips % 2 else "gfx1030", "2d", "R8G8B8A8_UNORM", random, width=size[0], height=size[1], mips=mips)
+        use_vectors(pair, bits)
+        for turn in range(4 * TURNS[bits]):
+            swizzle: dict[str, Any] = {"swizzle": tuple(int(k) for k in random.integers(0, 6, 4))} if turn % 3 == 0 else {}
+            views = [image.view("2d", **swizzle).words for image in pair.images]
+            clamp = [int(each) for each in random.choice([0, 0, 2, 6], 2)]
+            minified, mip = (int(each) for each in (random.choice([1, 1, 0]), random.choice([2, 2, 1])))
+            words = sampler_descriptor(Sampler((clamp[0], clamp[1], 0), 1, minified, mip), pair.devices[0].gfx_level)
+            mask = int(random.choice([15, 15, int(random.integers(1, 16))]))
+            at, levels = turned(random, size), level_address(name, random)
+            given = np.concatenate([levels, at] if name == "image_sample_d" else [at, levels], 1)
+            count = given.shape[1]
+            text = image_instruction(name, pair.target, "2d", count, mask, data=mask.bit_count(), sampler=True)
+            data = random.integers(0, 1 << 32, (64, 8), dtype=np.uint32)
+            if mask == 15 and turn % 2:                     # the results lie where a part of the address did
+                text, data[:, 2 : 2 + count] = text.replace(f"v[24:{23 + count}]", f"v[18:{17 + count}]"), given.view(np.uint32)
+            expected, found = pair.run(text, views, words, address=given, data=data, wave=64 if turn % 4 else 32)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{size} {text} {list(map(hex, words))} {levels[0]}")
 
 
 @pytest.mark.parametrize("bits", VECTOR_BITS)

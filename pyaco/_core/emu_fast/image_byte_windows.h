@@ -134,10 +134,10 @@ template <int count, bool halved> struct OpenByteWindow {
     LOOKS_UP_MEMBER __m512i weight(int axis, int part) const { return wide_of(row[part / 2].weight[axis] + fetch_lanes * (part % 2)); }
 };
 
-template <int count>
+template <int count, class Number>
 __attribute__((target("avx512vbmi"), noinline)) static bool filter_byte_window_of(const ImageTexels &level, const float *const *coordinate, uint32_t slice,
-                                                                                  const RowsOf<float> &to) {
-    const RowsOf<float> out = to;
+                                                                                  const RowsOf<Number> &to) {
+    const RowsOf<Number> out = to;
     OpenByteWindow<count, true> window;
     if (!window.open(level, coordinate, slice, _mm512_set1_epi8(-128)))
         return false;
@@ -341,8 +341,9 @@ static inline bool may_be_byte_window(const ImageTexels &level, unsigned rows, c
 }
 
 // Filter elements of four 8-bit channels for a wave, in a slice by its entry. False: no window holds the places, or the host does not look bytes up.
+template <class Number>
 static inline bool filter_in_byte_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice,
-                                         const RowsOf<float> &to) {
+                                         const RowsOf<Number> &to) {
     if (!may_be_byte_window(level, rows, coordinate, slice))
         return false;
     return rows == 2 ? filter_byte_window_of<4>(level, coordinate, slice, to) : filter_byte_window_of<2>(level, coordinate, slice, to);
@@ -380,7 +381,8 @@ static inline bool compare_in_window(const ImageTexels &level, unsigned rows, co
                      : compare_in_window_of<2>(level, coordinate, function, reference, to);
 }
 #else
-static inline bool filter_in_byte_window(const ImageTexels &, unsigned, const float *const *, uint32_t, const RowsOf<float> &) { return false; }
+template <class Number>
+static inline bool filter_in_byte_window(const ImageTexels &, unsigned, const float *const *, uint32_t, const RowsOf<Number> &) { return false; }
 static inline bool gather_in_byte_window(const ImageTexels &, unsigned, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 static inline bool filter_meanings_in_window(const ImageTexels &, unsigned, const float *const *, const PlanesOf &, const RowsOf<float> &) { return false; }
 static inline bool filter_singles_in_window(const ImageTexels &, unsigned, const float *const *, float *) { return false; }

@@ -74,21 +74,20 @@ static inline void decode_norm16(const uint32_t *words, unsigned shift, bool is_
 enum { no_fours = 0, four_halves = 1, four_singles = 2, four_unorms = 3, four_snorms = 4, four_of_block = 5 };
 
 #if defined(__AVX2__)
-// A source has the components of a texel, and those of two.
-static inline __m128i eight_bytes_of(const uint8_t *one, const uint8_t *other) {
-    return _mm_castps_si128(_mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)one)), (const __m64 *)other));
-}
-
+// A source has the components of a texel.
 struct FourHalves {
+    typedef uint64_t Eight __attribute__((may_alias, aligned(1)));
     const uint8_t *host;
-    __m128 at(uint32_t offset) const { return _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(host + offset))); }
-    __m256 both(uint32_t one, uint32_t other) const { return _mm256_cvtph_ps(eight_bytes_of(host + one, host + other)); }
+    __m128 at(uint32_t offset) const {
+        __m128 found;                 // converted as they are loaded, which the compiler would do in two steps
+        __asm__("vcvtph2ps %1, %0" : "=x"(found) : "m"(*(const Eight *)(host + offset)));
+        return found;
+    }
 };
 
 struct FourSingles {
     const uint8_t *host;
     __m128 at(uint32_t offset) const { return _mm_loadu_ps((const float *)(host + offset)); }
-    __m256 both(uint32_t one, uint32_t other) const { return _mm256_set_m128(at(other), at(one)); }
 };
 
 struct FourUnorms {
@@ -96,9 +95,6 @@ struct FourUnorms {
     __m128 at(uint32_t offset) const {
         const __m128i words = _mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)(host + offset)));
         return _mm_div_ps(_mm_cvtepi32_ps(words), _mm_set1_ps(65535.0f));
-    }
-    __m256 both(uint32_t one, uint32_t other) const {
-        return _mm256_div_ps(_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(eight_bytes_of(host + one, host + other))), _mm256_set1_ps(65535.0f));
     }
 };
 
@@ -108,17 +104,12 @@ struct FourSnorms {
         const __m128i words = _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(host + offset)));
         return _mm_max_ps(_mm_div_ps(_mm_cvtepi32_ps(words), _mm_set1_ps(32767.0f)), _mm_set1_ps(-1.0f));
     }
-    __m256 both(uint32_t one, uint32_t other) const {
-        const __m256 words = _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(eight_bytes_of(host + one, host + other)));
-        return _mm256_max_ps(_mm256_div_ps(words, _mm256_set1_ps(32767.0f)), _mm256_set1_ps(-1.0f));
-    }
 };
 
 struct FourOfBlock {
     const uint8_t *host;
     const BlockSource source;
     __m128 at(uint32_t offset) const { return _mm_loadu_ps(source.at(host, offset)); }
-    __m256 both(uint32_t one, uint32_t other) const { return _mm256_set_m128(at(other), at(one)); }
 };
 
 // The components of eight lanes, to a row each.
@@ -186,56 +177,83 @@ struct EightShares {
     }
 };
 
-// The same, those of the even lanes first.
-__attribute__((always_inline)) static inline EightShares even_shares_first(const ImageRow &row, int lane) {
-    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
-    return EightShares(_mm256_permutevar8x32_epi32(chunk_of(row.weight[0] + lane), order),
-                       _mm256_permutevar8x32_epi32(chunk_of(row.weight[1] + lane), order));
-}
+// The corners' shares for sixteen lanes.
+struct SixteenShares {
+    double of[4][2 * image_chunk];
 
-// The components of a lane and of the one behind it, whose offsets come by one load; `number`: of the pair of lanes, among its four.
-template <int number, class Source>
-__attribute__((always_inline)) static inline __m256 filter_two_fours(const Source &source, const uint32_t *offset, const EightShares &shares) {
-    __m512d sum = _mm512_setzero_pd();
+    __attribute__((always_inline)) void find(const ImageRow &row, int lane) {
+        const EightShares low(row, lane), high(row, lane + image_chunk);
+#pragma GCC unroll 4
+        for (int corner = 0; corner < 4; ++corner) {
+            _mm512_store_pd(of[corner], low.of[corner]);
+            _mm512_store_pd(of[corner] + image_chunk, high.of[corner]);
+        }
+    }
+};
+
+// The components of a lane and of the one behind it, whose offsets come by one load, into sixteen bytes each. Four doubles are
+// converted as they are loaded; eight, of two lanes, would have to be put together first.
+template <int lane, class Source>
+__attribute__((always_inline)) static inline void filter_two_fours(const Source &source, const uint32_t *offset, const SixteenShares &shares,
+                                                                   __m128 *to) {
+    __m256d first = _mm256_setzero_pd(), second = first;      // zeros are positive
 #pragma GCC unroll 4
     for (int corner = 0; corner < 4; ++corner) {
+        const double *const share = shares.of[corner] + lane;
         uint64_t two;
-        std::memcpy(&two, offset + image_row * corner + 2 * number, sizeof(two));
+        std::memcpy(&two, offset + image_row * corner + lane, sizeof(two));
         __asm__("" : "+r"(two));      // or the compiler would load the second one by itself
-        const __m512d texels = _mm512_cvtps_pd(source.both((uint32_t)two, (uint32_t)(two >> 32)));
-        sum = _mm512_fmadd_pd(_mm512_permutex_pd(shares.of[corner], 0x55 * number), texels, sum);
+        first = _mm256_fmadd_pd(_mm256_broadcast_sd(share), _mm256_cvtps_pd(source.at((uint32_t)two)), first);
+        second = _mm256_fmadd_pd(_mm256_broadcast_sd(share + 1), _mm256_cvtps_pd(source.at((uint32_t)(two >> 32))), second);
     }
-    return _mm512_cvtpd_ps(sum);
+    to[0] = _mm256_cvtpd_ps(first);
+    to[1] = _mm256_cvtpd_ps(second);
 }
 
-template <int number, class Source>
-__attribute__((always_inline)) static inline __m512 filter_four_fours(const Source &source, const uint32_t *offset, const EightShares &low,
-                                                                      const EightShares &high) {
-    const __m256 first = filter_two_fours<number>(source, offset, low);
-    return _mm512_insertf32x8(_mm512_castps256_ps512(first), filter_two_fours<number>(source, offset + image_chunk, high), 1);
+__attribute__((always_inline)) static inline __m512 four_quarters(__m128 first, __m128 second, __m128 third, __m128 fourth) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_set_m128(second, first)), _mm256_set_m128(fourth, third), 1);
+}
+
+// Every fourth lane from `lane` on, and from the next one.
+template <int lane, class Source>
+__attribute__((always_inline)) static inline void filter_eight_fours(const Source &source, const uint32_t *offset, const SixteenShares &shares,
+                                                                     __m512 *to) {
+    __m128 sum[4][2];
+    filter_two_fours<lane>(source, offset, shares, sum[0]);
+    filter_two_fours<lane + 4>(source, offset, shares, sum[1]);
+    filter_two_fours<lane + 8>(source, offset, shares, sum[2]);
+    filter_two_fours<lane + 12>(source, offset, shares, sum[3]);
+    to[0] = four_quarters(sum[0][0], sum[1][0], sum[2][0], sum[3][0]);
+    to[1] = four_quarters(sum[0][1], sum[1][1], sum[2][1], sum[3][1]);
 }
 
 // Sixteen lanes at a time; returns those that have a component that is a NaN.
 template <class Source> static inline uint32_t filter_fours_widely(const Source &source, const ImageRow &row, const RowsOf<float> &to) {
     const RowsOf<float> out = to;
-    const __m512i in_order = _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+    alignas(64) SixteenShares shares[image_row / (2 * image_chunk)];
     uint32_t strange = 0;
 #pragma GCC unroll 1
+    for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk)
+        shares[lane / (2 * image_chunk)].find(row, lane);
+#pragma GCC unroll 1
     for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk) {
-        const EightShares low = even_shares_first(row, lane), high = even_shares_first(row, lane + image_chunk);
+        const SixteenShares *share = &shares[lane / (2 * image_chunk)];
         const uint32_t *offset = row.offset[0] + lane;
-        __asm__("" : "+r"(offset));   // one address, which the compiler would else keep one of for each corner
-        const __m512 first = filter_four_fours<0>(source, offset, low, high), second = filter_four_fours<1>(source, offset, low, high);
-        const __m512 third = filter_four_fours<2>(source, offset, low, high), fourth = filter_four_fours<3>(source, offset, low, high);
-        const __m512d left = _mm512_castps_pd(_mm512_unpacklo_ps(first, second)), right = _mm512_castps_pd(_mm512_unpacklo_ps(third, fourth));
-        const __m512d left_high = _mm512_castps_pd(_mm512_unpackhi_ps(first, second)), right_high = _mm512_castps_pd(_mm512_unpackhi_ps(third, fourth));
+        __asm__("" : "+r"(offset), "+r"(share));      // one address each, which the compiler would else keep one of for each corner
+        __m512 lanes[4];
+        filter_eight_fours<0>(source, offset, *share, lanes);
+        filter_eight_fours<2>(source, offset, *share, lanes + 2);
+        const __m512d left = _mm512_castps_pd(_mm512_unpacklo_ps(lanes[0], lanes[1]));
+        const __m512d right = _mm512_castps_pd(_mm512_unpacklo_ps(lanes[2], lanes[3]));
+        const __m512d left_high = _mm512_castps_pd(_mm512_unpackhi_ps(lanes[0], lanes[1]));
+        const __m512d right_high = _mm512_castps_pd(_mm512_unpackhi_ps(lanes[2], lanes[3]));
         const __m512d component[4] = {_mm512_unpacklo_pd(left, right), _mm512_unpackhi_pd(left, right), _mm512_unpacklo_pd(left_high, right_high),
                                       _mm512_unpackhi_pd(left_high, right_high)};
 #pragma GCC unroll 4
         for (int index = 0; index < 4; ++index) {
             if (!out.row[index])
                 continue;
-            const __m512 values = _mm512_permutexvar_ps(in_order, _mm512_castpd_ps(component[index]));
+            const __m512 values = _mm512_castpd_ps(component[index]);
             _mm512_storeu_ps(out.row[index] + lane, values);
             strange |= (uint32_t)_mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q) << lane;
         }

@@ -73,6 +73,10 @@ struct alignas(64) WaveSingles {
     float of[2 * image_row];
 };
 
+struct alignas(64) WaveSums {
+    double of[4][2 * image_row];
+};
+
 // The elements of a row: dwords, or components where each is decoded by itself.
 struct alignas(64) Elements {
     uint32_t words[4][image_row];
@@ -304,6 +308,15 @@ static inline void mix_levels(double *sums, const double *next, const double *sh
 static inline void round_sums(const double *sums, float *component) {
     for (int lane = 0; lane < image_row; ++lane)
         component[lane] = (float)sums[lane];
+}
+
+// A level with the one that follows mixed in, rounded.
+static inline void round_mixed(const double *sums, const double *next, const double *share, float *component) {
+    for (int lane = 0; lane < image_row; ++lane) {
+        const double difference = next[lane] - sums[lane];
+        const double part = share[lane] * difference;
+        component[lane] = (float)(share[lane] == 0 ? sums[lane] : sums[lane] + part);
+    }
 }
 
 // What the nearest texel's component becomes in a filter: NaNs quiet, zeros positive.

@@ -93,7 +93,7 @@ cdef inline void _choose_rows(const ImageWork *work, const SampleRow *row, Chann
     cdef uint32_t channel
     _open_channels(channels)
     channels.wanted = work.wanted
-    if not (work.plain and work.core.full and row.uniform and not row.mixes):
+    if not (work.plain and work.core.full and row.uniform):
         return
     channels.direct = True
     results = _result_row(work, 0)
@@ -524,8 +524,9 @@ cdef void _sample_levels(const ImageWork *work, SampleRow *row, uint32_t number,
     for channel in range(4):
         if channels.wanted >> channel & 1 and row.strange != 0xffffffffU:
             if number < work.view.last_level:
-                mix_levels(sums.of[channel], following.of[channel], row.levels.share)
-            round_sums(sums.of[channel], <float *>channels.value[channel])
+                round_mixed(sums.of[channel], following.of[channel], row.levels.share, <float *>channels.value[channel])
+            else:
+                round_sums(sums.of[channel], <float *>channels.value[channel])
     _find_nans(work, row, channels)
 
 
@@ -780,7 +781,7 @@ cdef inline bint _sample_full(ImageWork *work) noexcept nogil:
         return _sample_channels(work)
     if work.volume:
         return _sample_volume(work)
-    return work.at_once and _sample_wave(work)
+    return _sample_wave(work) if work.at_once else _sample_windows(work)
 
 
 cdef inline bint _is_done_whole(const ImageWork *work) noexcept nogil:

@@ -18,6 +18,8 @@ cdef extern from "image_rows.h" nogil:
         double of[4][image_row]
     cdef struct WaveSingles:
         float of[2 * image_row]
+    cdef struct WaveSums:
+        double of[4][2 * image_row]
     cdef struct Elements:
         uint32_t words[4][image_row]
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
@@ -33,6 +35,7 @@ cdef extern from "image_rows.h" nogil:
     void widen_bytes(const uint32_t *words, unsigned int position, double *component)
     void mix_levels(double *sums, const double *following, const double *share)
     void round_sums(const double *sums, float *component)
+    void round_mixed(const double *sums, const double *following, const double *share, float *component)
     void pass_singles(uint32_t *component)
     void limit_references(const float *reference, float *limited)
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
@@ -130,6 +133,7 @@ cdef extern from "image_nearest.h" nogil:
 
 cdef extern from "image_windows.h" nogil:
     bint place_by_window(const ImageTexels &level, unsigned int rows, const float **coordinate, ImageRow *row)
+    bint may_be_window(const ImageTexels &level, const float **coordinate, int lanes)
 
 cdef extern from "image_planes.h" nogil:
     bint byte_look_ups
@@ -142,6 +146,7 @@ cdef extern from "image_planes.h" nogil:
 
 cdef extern from "image_byte_windows.h" nogil:
     bint filter_in_byte_window(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice_, const FloatRows &to)
+    bint filter_in_byte_window(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice_, const DoubleRows &to)
     bint gather_in_byte_window(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int byte, const FloatRows &to)
     bint filter_meanings_in_window(const ImageTexels &level, unsigned int rows, const float **coordinate, const PlanesOf &planes,
                                    const FloatRows &to)

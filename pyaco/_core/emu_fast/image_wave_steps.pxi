@@ -16,14 +16,16 @@ cdef inline bint _is_exact(const ImageWork *work) noexcept nogil:
 cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
     """Whether `_sample_whole` finds the same with any MXCSR that steps have.
 
-    8-bit channels and what is made of them are no denormals, and coordinates that are count as zeros: the texel below zero, which a negative one
-    names, is not the first one's neighbour, or the first itself, only where a border lies beyond.
+    8-bit channels, halves, norms and what is made of them are no denormals (those of halves are converted whatever MXCSR says), and coordinates
+    that are count as zeros: the texel below zero, which a negative one names, is not the first one's neighbour, or the first itself, only where a
+    border lies beyond.
     """
     cdef uint32_t axis
     for axis in range(max(work.o.spatial, <uint32_t>2)):
         if work.level.axis[axis].entry[-1 - work.level.axis[axis].first] == image_outside:
             return False
-    return work.volume or work.fetches or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
+    return (work.volume or work.fetches or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
+            or (work.channels_at_once and work.image.fours != four_singles and work.image.fours != four_of_block))
 
 
 # The slice of an image of layers or faces that all lanes sample, by its entry; those of other images are one.
@@ -222,6 +224,74 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
         elif work.filter == image_linear and _filter_layers(work):
             return True
     return _sample_rows(work, &only)
+
+
+cdef inline bint _may_be_windows(ImageWork *work, const float **coordinate) noexcept nogil:
+    """Whether a wave of two rows may lie in windows of levels that its lanes choose, once each, of elements of 8-bit channels."""
+    if (not byte_look_ups or work.keeps_level or work.sampler.anisotropy or not work.plain or work.view.format.bytes != 4
+            or work.core.halves != 2 or not work.core.full or work.o.spatial != 2 or work.o.layered or work.o.narrow or work.o.halves
+            or work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)):
+        return False
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    return coordinate[0][8] != coordinate[0][0]             # else they may be lines, which are faster
+
+
+cdef inline bint _is_like(const SampleRow *row, const SampleRow *first) noexcept nogil:
+    """Whether all lanes of a row filter, in the same levels as those of another."""
+    return (not row.strange and row.uniform and row.levels.linear[0] and row.mixes == first.mixes
+            and row.levels.level[0] == first.levels.level[0])
+
+
+cdef bint _sample_windows(ImageWork *work) noexcept nogil:
+    """Sample the level, or both, that all lanes of a wave choose. False: they choose several, or lie otherwise, and nothing was written."""
+    cdef SampleRow row[2]
+    cdef ImageProbes probes
+    cdef const float *coordinate[2]
+    cdef const ImageTexels *level
+    cdef FloatRows results
+    cdef uint32_t half
+    if not _may_be_windows(work, coordinate):
+        return False
+    for half in range(2):
+        _open_half(work, half)
+        _open_row(work, &row[half])
+        _find_levels(work, &row[half], &probes)
+        level = _level_of(work, row[0].levels.level[0])
+        if not _is_like(&row[half], &row[0]) or level == NULL or not may_be_window(level[0], coordinate, 2 * image_row):
+            return False
+    if row[0].mixes:
+        return _mix_windows(work, row, level, coordinate)
+    _open_half(work, 0)
+    _open_results(work, &results)
+    return filter_in_byte_window(level[0], 2, coordinate, 0, results)
+
+
+cdef bint _mix_windows(ImageWork *work, const SampleRow *row, const ImageTexels *level, const float **coordinate) noexcept nogil:
+    """The same of a level and the one that follows it."""
+    cdef const ImageTexels *following = _level_of(work, row.levels.level[0] + 1) if row.levels.level[0] < work.view.last_level else NULL
+    cdef WaveSums sums, others
+    cdef DoubleRows near, far
+    cdef FloatRows results
+    cdef uint32_t half, byte, lane
+    if following == NULL:
+        return False
+    for byte in range(4):
+        near.row[byte] = far.row[byte] = NULL
+        if work.result_at[byte] != no_register:
+            near.row[byte] = &sums.of[byte][0]
+            far.row[byte] = &others.of[byte][0]
+    if not filter_in_byte_window(level[0], 2, coordinate, 0, near) or not filter_in_byte_window(following[0], 2, coordinate, 0, far):
+        return False
+    for half in range(2):
+        _open_half(work, half)
+        _open_results(work, &results)
+        lane = image_row * half
+        for byte in range(4):
+            if results.row[byte] != NULL:
+                round_mixed(near.row[byte] + lane, far.row[byte] + lane, row[half].levels.share, results.row[byte])
+    return True
 
 
 cdef bint _is_one_float(const ImageWork *work) noexcept nogil:

@@ -81,11 +81,13 @@ template <int count> struct WindowPlaces {
             }
             if (!open_window_axis(axis, number ? end_line : end_column, range.least, begin[number], furthest))
                 return false;
+            __m512i most = fetch_all(0);
 #pragma GCC unroll 4
             for (int part = 0; part < count; ++part) {
                 texel[number][part] = _mm512_sub_epi32(texel[number][part], fetch_all((uint32_t)begin[number]));
-                known = lanes_within(texel[number][part], fetch_all(furthest), known);
+                most = _mm512_max_epu32(most, texel[number][part]);
             }
+            known = lanes_within(most, fetch_all(furthest), known);
         }
         return bits_of_lanes(known) == fetch_chunk_mask;
     }
@@ -144,5 +146,6 @@ static inline bool place_by_window(const ImageTexels &level, unsigned rows, cons
     return rows == 2 ? place_by_window_of<4, false>(level, coordinate, row) : place_by_window_of<2, false>(level, coordinate, row);
 }
 #else
+static inline bool may_be_window(const ImageTexels &, const float *const *, int) { return false; }
 static inline bool place_by_window(const ImageTexels &, unsigned, const float *const *, ImageRow *) { return false; }
 #endif
