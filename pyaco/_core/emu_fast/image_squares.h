@@ -177,7 +177,7 @@ __attribute__((always_inline)) static inline bool pass_squares(const ImageTexels
 template <int lines>
 __attribute__((always_inline)) static inline bool fetch_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y,
                                                               const RowsOf<float> &rows) {
-    if (x[patch_columns] != x[0])     // most lanes that lie otherwise
+    if (x[patch_columns] != x[0] || x[1] != x[0] + 1)     // most lanes that lie otherwise
         return false;
     const __m512i eight = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
     const __m512i two = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
