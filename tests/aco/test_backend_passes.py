@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
 import pytest
 
+from pyaco import compile
 from pyaco._core.aco import live_variables, validate_ir, validate_ra
 from pyaco.aco import format_program, parse_program, pass_names, register_pass, registered, run_passes, unregister_pass
 from pyaco.aco.passes import Options
 from pyaco.aco.validate import ValidationError, validate_structure
 from pyaco.errors import InputError
+from pyaco.nir.builder import Builder
 
 SHADERS = Path(__file__).resolve().parents[1] / "shaders"
 ENTRY = "BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n"
@@ -147,3 +150,37 @@ def test_register_classes_of_four_and_eight_bytes() -> None:
     program = parse_program(text, 103)
     assert list(program.temps.register_class[1:4]) == [0x64, 0x68, 0x21]
     assert " v4b: %1,  v8b: %2,  v1: %3 = p_startpgm" in format_program(program)
+
+
+def looping() -> str:
+    """A program of a loop that lanes leave at different times, with a constant that is made in front of it and read behind it."""
+    b = Builder(workgroup_size=(64, 1, 1), gfx_level=103, wave_size=64)
+    index = b.vulkan_resource_index(b.imm(0), components=3, desc_set=0, binding=0, desc_type=7)
+    words = b.deref_cast(b.load_vulkan_descriptor(index, components=3, desc_type=7), b.array(b.scalar(), 0, 4), "ssbo")
+    lane = b.load_local_invocation_index()
+    counter = b.variable("function_temp", b.scalar())
+    b.store(b.deref_var(counter), b.load(b.deref_array(words, lane)))
+    with b.loop():
+        count = b.load(b.deref_var(counter))
+        with b.if_(b.uge(count, b.imm(1000))):
+            b.jump("break")
+        b.store(b.deref_var(counter), b.imul(count, b.load(b.deref_array(words, count))))
+    b.store(b.deref_array(words, lane), b.load(b.deref_var(counter)))
+    text = compile(b.finish(), "gfx1030", wave=64, dump_after="optimize").ir("optimize")
+    text = text.replace("\tp_logical_start\n", "\tp_logical_start\n\t s1: %9000 = p_parallelcopy 0x140\n", 1)
+    return text.replace("\ts_endpgm", "\tp_unit_test 0, %9000\n\ts_endpgm")
+
+
+def test_constants_are_made_again_at_every_distance() -> None:
+    """`insert_exec_mask` leaves rows of the order that stand in no block: they counted as a distance where constants were looked for alone, and a
+    constant with its first use just as far away was made nowhere."""
+    text, made_again = looping(), 0
+    for far in range(1, 80):
+        program = parse_program(text, 103, 64)
+        for name in ("dominance", "lower_phis", "insert_exec_mask"):
+            importlib.import_module(f"pyaco._core.aco.{name}").run(program, None)
+        assert len(program.order.instruction) > program.blocks.order_count.sum()
+        made_again += importlib.import_module("pyaco._core.aco.rematerialize_constants").run(program, {"far": far})
+        made, read = re.findall(r"(%\d+) = p_parallelcopy 0x140|p_unit_test 0, (%\d+)", format_program(program))[-2:]
+        assert made[0] == read[1], far
+    assert 5 < made_again < 79

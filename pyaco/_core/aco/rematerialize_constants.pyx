@@ -61,15 +61,19 @@ cdef bint _is_constant(const ProgramData *p, InstructionId i) noexcept nogil:
 
 cdef int _find_makers(const ProgramData *p, Constants *constants) except -1 nogil:
     """Find the constants, and where they are made."""
+    cdef BlockId b
     cdef OrderRow k
+    cdef uint32_t place = 0
     cdef InstructionId i
     constants.of_temp.assign(p.temps.table.count)
     constants.rows.resize(1)
-    for k in range(p.order.table.count):
-        i = p.order.instruction[k]
-        if _is_constant(p, i):
-            constants.of_temp[p.definitions.temp[p.instructions.definition_first[i]]] = <uint32_t>constants.rows.size()
-            constants.rows.push_back(Constant(maker=i, name=0, block=0, made=k + 1, place=k + 1, needed=False))
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            i = p.order.instruction[k]
+            place += 1
+            if _is_constant(p, i):
+                constants.of_temp[p.definitions.temp[p.instructions.definition_first[i]]] = <uint32_t>constants.rows.size()
+                constants.rows.push_back(Constant(maker=i, name=0, block=0, made=place, place=place, needed=False))
     return 0
 
 
@@ -79,33 +83,43 @@ cdef inline bint _phi_is_far(const ProgramData *p, const Constant *c, uint32_t p
         p.definitions.register_class[p.instructions.definition_first[c.maker]] == class_s1
 
 
-cdef bint _find(const ProgramData *p, Constants *constants, uint32_t far) except -1 nogil:
-    """Find the constants, and which of them something reads where they are made; False: every use is near."""
-    cdef OrderRow k
-    cdef uint32_t place
-    cdef InstructionId i
+cdef bint _find_uses(const ProgramData *p, Constants *constants, uint32_t far, InstructionId i, uint32_t place) noexcept nogil:
+    """Note what an instruction reads; whether a use is far."""
     cdef OperandRow row
     cdef Constant *c
     cdef bint any_far = False
-    _find_makers(p, constants)
-    for k in range(p.order.table.count):
-        i = p.order.instruction[k]
-        place = k + 1
-        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-            c = _constant_at(p, constants, row)
-            if c == NULL:
-                continue
-            if opcode_is_phi(p.instructions.opcode[i]):
-                if _phi_is_far(p, c, place, far):
-                    any_far = True
-                else:
-                    c.needed = True
-                continue
-            if place - c.place > far:
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        c = _constant_at(p, constants, row)
+        if c == NULL:
+            continue
+        if opcode_is_phi(p.instructions.opcode[i]):
+            if _phi_is_far(p, c, place, far):
                 any_far = True
-            elif c.place == c.made:          # the first use
+            else:
                 c.needed = True
-            c.place = place
+            continue
+        if place - c.place > far:
+            any_far = True
+        elif c.place == c.made:          # the first use
+            c.needed = True
+        c.place = place
+    return any_far
+
+
+cdef bint _find(const ProgramData *p, Constants *constants, uint32_t far) except -1 nogil:
+    """Find the constants, and which of them something reads where they are made; False: every use is near.
+
+    Places are counted through the blocks, as `_rewrite` does: the rows of the order need not stand in that order, nor all be in use.
+    """
+    cdef BlockId b
+    cdef OrderRow k
+    cdef uint32_t place = 0
+    cdef bint any_far = False
+    _find_makers(p, constants)
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            place += 1
+            any_far |= _find_uses(p, constants, far, p.order.instruction[k], place)
     return any_far
 
 
