@@ -350,43 +350,63 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
     cdef const float *coordinate[2]
     cdef const float *reference
     cdef WaveSingles limited, found
+    cdef float *to
     cdef uint32_t half
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
+    to = _row_of_singles(work, coordinate, found.of)
     if work.o.flags & image_flag_compare:
         reference = <const float *>_address(work, work.o.compare_at)
         if work.view.format.clamped:
             for half in range(work.core.halves):
                 limit_references(reference + image_row * half, limited.of + image_row * half)
             reference = limited.of
-        if (not (work.core.full and compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found.of))
-                and not _sample_scattered_singles(work, reference, found.of)):
+        if (not (work.core.full and compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, to))
+                and not _sample_scattered_singles(work, reference, to)):
             return False
-    elif (not (work.core.full and filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found.of))
-          and not _sample_scattered_singles(work, NULL, found.of)):
+    elif (not (work.core.full and filter_singles_by_grid(work.level[0], work.core.halves, coordinate, to))
+          and not _sample_scattered_singles(work, NULL, to)):
         return False
-    _put_singles(work, <const uint32_t *>found.of)
+    _put_singles(work, <const uint32_t *>to)
     return True
 
 
-cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noexcept nogil:
-    """Write the components of a wave: the first channel, and constants for those that the format lacks."""
+cdef inline float *_row_of_singles(const ImageWork *work, const float **coordinate, float *aside) noexcept nogil:
+    """Where singles are put: into their register, if all lanes are active and no coordinate lies there."""
     cdef uint32_t position = 0
-    cdef uint32_t component, half, selector
+    cdef uint32_t component
+    cdef float *row
+    if not work.core.full or work.o.flags & image_flag_compare:
+        return aside
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        if work.view.select[component] == 4:
+            row = <float *>_result_row(work, position)
+            return aside if row == coordinate[0] or row == coordinate[1] else row
+        position += 1
+    return aside
+
+
+cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noexcept nogil:
+    """Write the components of a wave: the first channel, if it is not there yet, and constants for those that the format lacks."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, half, selector, value
     cdef uint32_t *row
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
         selector = work.view.select[component]
         row = _result_row(work, position)
-        for half in range(work.core.end_half):
-            if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
-                put_row_at(work.core, row + image_row * half, half, found + image_row * half)
-            else:
-                _put_constant(work.core, row + image_row * half, half,
-                              _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
         position += 1
+        if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
+            for half in range(work.core.end_half if row != found else 0):
+                put_row_at(work.core, row + image_row * half, half, found + image_row * half)
+            continue
+        value = _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0)
+        for half in range(work.core.end_half):
+            _put_constant(work.core, row + image_row * half, half, value)
 
 
 cdef inline void _put_constant(Core *core, uint32_t *row, uint32_t half, uint32_t value) noexcept nogil:
