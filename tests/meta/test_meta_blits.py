@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -228,3 +229,31 @@ def test_what_is_refused() -> None:
     for refused, message in cases:
         with pytest.raises(InputError, match=message):
             refused()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [{"width": 45, "height": 33}, {"width": 19, "height": 21, "layers": 3}], ids=["2d", "2d_array"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_blits_between_all_tilings(target: str, shape: dict[str, Any]) -> None:
+    """From each mode to each through PM4: of one size there and back bit for bit, scaled into another format with one result for all pairs."""
+    device, modes = Device(target, threads=1), modes_of(target)
+    sources, others = (list(images(device, "R8G8B8A8_UNORM", shape, modes)) for _ in range(2))
+    scaled = list(images(device, "R16G16B16A16_UNORM", shape | {"width": 30, "height": 14}, modes))
+    texels = elements(randomised(sources[0], np.random.default_rng(18)), 0).copy()
+    for source in sources[1:]:
+        meta.copy_image(device, sources[0], source, queue="compute")
+    for source, other in itertools.product(sources, others):
+        other.memory[:] = 0
+        meta.blit_image(device, source, other, filter="nearest", queue="compute")
+        source.memory[:] = 0
+        meta.blit_image(device, other, source, filter="nearest", queue="compute")
+        assert np.array_equal(elements(other, 0), texels), (source.surface.swizzle_mode, other.surface.swizzle_mode)
+        assert np.array_equal(elements(source, 0), texels), (other.surface.swizzle_mode, source.surface.swizzle_mode)
+    for filter in ("nearest", "linear"):
+        wanted = None
+        for source, other in itertools.product(sources, scaled):
+            other.memory[:] = 0
+            meta.blit_image(device, source, other, filter=filter, queue="compute")
+            found = elements(other, 0).copy()
+            wanted = found if wanted is None else wanted
+            assert found.any() and np.array_equal(found, wanted), (filter, source.surface.swizzle_mode, other.surface.swizzle_mode)
