@@ -297,12 +297,14 @@ static inline void widen_bytes(const uint32_t *words, unsigned position, double 
 }
 
 // The level that follows, mixed in. Neither difference nor product is exact: the order is the reference engine's.
+static inline double mixed_level(double sum, double next, double share) {
+    const double difference = next - sum, part = share * difference;
+    return share == 0 ? sum : sum + part;
+}
+
 static inline void mix_levels(double *sums, const double *next, const double *share) {
-    for (int lane = 0; lane < image_row; ++lane) {
-        const double difference = next[lane] - sums[lane];
-        const double part = share[lane] * difference;
-        sums[lane] = share[lane] == 0 ? sums[lane] : sums[lane] + part;
-    }
+    for (int lane = 0; lane < image_row; ++lane)
+        sums[lane] = mixed_level(sums[lane], next[lane], share[lane]);
 }
 
 static inline void round_sums(const double *sums, float *component) {
@@ -312,11 +314,8 @@ static inline void round_sums(const double *sums, float *component) {
 
 // A level with the one that follows mixed in, rounded.
 static inline void round_mixed(const double *sums, const double *next, const double *share, float *component) {
-    for (int lane = 0; lane < image_row; ++lane) {
-        const double difference = next[lane] - sums[lane];
-        const double part = share[lane] * difference;
-        component[lane] = (float)(share[lane] == 0 ? sums[lane] : sums[lane] + part);
-    }
+    for (int lane = 0; lane < image_row; ++lane)
+        component[lane] = (float)mixed_level(sums[lane], next[lane], share[lane]);
 }
 
 // What the nearest texel's component becomes in a filter: NaNs quiet, zeros positive.
