@@ -1,7 +1,7 @@
 """Shaders with images prepared for a comparison with lavapipe: texels, inputs, samplers, lavapipe's results, and how near ours must be.
 
-Stores, atomics and queries give what lavapipe gives; samples, gathers, fetches and loads what `image_reference` allows, and lavapipe's results
-are looked at beside that.
+Atomics and queries give what lavapipe gives; fetches, loads and stores the nearest numbers, to the bit; samples and gathers what `image_reference`
+allows. Lavapipe's results are looked at beside that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from image_reference import JUDGED, Reference, lavapipe_slack
+from image_reference import JUDGED, WITHOUT_REACH, Reference, encoded, lavapipe_slack
 from image_shaders import ALL_DIMENSIONS, DIMENSIONS, FORMATS, INVOCATIONS, SAMPLES_OF_TEXEL, SOME_FORMATS, ImageCase, inputs_of, texels_of
 from numpy.typing import NDArray
 from vulkan_peer import Lavapipe
@@ -92,6 +92,8 @@ class Prepared:
         _, _, extent, layers = ALL_DIMENSIONS[case.dimension]
         self.expected: NDArray[np.uint32] | None = None
         self.expected_texels = b""
+        self._judged: dict[bytes, tuple[str, list[str]]] = {}
+        self._compiled: dict[str, Any] = {}
         # lavapipe has no derivatives in compute shaders, and no such extensions; samples cannot be copied to it
         if case.operation == "bias" or case.base == "fetch_sample" or case.operation.startswith(("sparse_", "clamped_")):
             return
@@ -124,7 +126,9 @@ class Prepared:
         """Run what our compiler makes of the shader."""
         target, source, view = device.zeros(INVOCATIONS * 16), device.buffer(self.inputs), self.view_of(image)
         bound = view if self.case.storage else SampledImage(view, our_sampler(self.state))
-        device.dispatch(compile(self.case.spirv(), target=device.target), groups=(INVOCATIONS // 64, 1, 1),
+        if device.target not in self._compiled:
+            self._compiled[device.target] = compile(self.case.spirv(), target=device.target)
+        device.dispatch(self._compiled[device.target], groups=(INVOCATIONS // 64, 1, 1),
                         buffers={(0, 0): target, (0, 1): source, (0, 2): bound})
         return target.numpy().view(np.uint32).reshape(INVOCATIONS, 4).copy()
 
@@ -151,56 +155,91 @@ class Prepared:
 
     @cached_property
     def reference(self) -> Reference | None:
-        """What the results may be; None where they are lavapipe's, exactly: of queries and atomics."""
+        """What the results may be; None where they are lavapipe's, exactly: of queries and atomics, and of stores, which have none."""
         return Reference(self.case, self.state, self.texels, self.inputs) if self.case.base in JUDGED else None
 
     def wrong(self, found: NDArray[np.uint32]) -> NDArray[np.bool_]:
         """Which components are not what they may be."""
-        return np.asarray(found != self.expected) if self.reference is None else ~self.reference.allows(found)
+        if self.reference is None:
+            return np.asarray(found != self.expected)
+        if self.case.base in WITHOUT_REACH and not self.reference.is_exact(found):
+            return np.ones(found.shape, bool)
+        return ~self.reference.allows(found)
 
-    def verdict(self, image: Any, found: NDArray[np.uint32]) -> str:
-        """How results are beside lavapipe's: ``equal``, ``within`` what is allowed, as lavapipe's are, ``alone`` in that, ``unpaired``
-        where lavapipe has no such operation, or ``failed``."""
-        if self.faults(image, found):
-            return "failed"
+    def judged(self, image: Any, found: NDArray[np.uint32]) -> tuple[str, list[str]]:
+        """How results are beside lavapipe's, and what is wrong.
+
+        ``equal``, or else ``exact`` (just what the rules say), ``within`` what is allowed, as lavapipe's are, ``alone`` in that, ``unpaired`` where
+        lavapipe has no such operation, or ``failed``.
+        """
+        key = found.tobytes() + (texels_in(image) if self.case.storage else b"")
+        if key not in self._judged:
+            faults = self.faults(image, found)
+            self._judged[key] = "failed" if faults else self._verdict(image, found), faults
+        return self._judged[key]
+
+    def _verdict(self, image: Any, found: NDArray[np.uint32]) -> str:
         if self.case.operation == "store":
-            return "equal" if np.ascontiguousarray(image.numpy()).tobytes() == self.expected_texels else "within"
+            return self._verdict_of_texels(image)
+        if self.expected is not None and np.array_equal(found, self.expected):
+            return "equal"
+        if self.reference is None or self.reference.is_exact(found):
+            return "exact"
         if self.expected is None:
             return "unpaired"
-        if np.array_equal(found, self.expected):
+        return "within" if self.reference.allows(self.expected, lavapipe_slack(self.case.format)).all() else "alone"
+
+    def _verdict_of_texels(self, image: Any) -> str:
+        """That of a store whose texels are the nearest ones. Vulkan lets numbers be rounded either way, and llvmpipe truncates floats."""
+        ours, theirs = (channels(self.case.format, raw) for raw in (texels_in(image), self.expected_texels))
+        if np.array_equal(ours, theirs):
             return "equal"
-        return "within" if self.reference is None or self.reference.allows(self.expected, lavapipe_slack(self.case.format)).all() else "alone"
+        near = 1 if self.case.kind == "float" and "32" not in self.case.format else 0
+        return "exact" if (np.abs(ours - theirs) <= near).all() else "alone"
 
     def faults(self, image: Any, found: NDArray[np.uint32]) -> list[str]:
         """What differs after a run, in words."""
         case, place = self.case, f"{self.case} {image.surface.swizzle_mode}"
         if case.operation == "store":
-            wrong = self.wrong_texels(image)
+            wrong = int((channels(case.format, texels_in(image)) != self.stored).sum())
             return [f"{place}: {wrong} channels of the image"] if wrong else []
         faults, bad = [], self.wrong(found)
         if bad.any():
             row = int(np.flatnonzero(bad.any(1))[0])
             other = "allowed" if self.expected is None else f"{self.expected[row].tolist()}"
             faults.append(f"{place}: {int(bad.any(1).sum())} invocations, first {row} {self.inputs[row].tolist()}: {found[row].tolist()} not {other}")
-        if case.operation.startswith("atomic") and self.wrong_texels(image):
+        if case.operation.startswith("atomic") and texels_in(image) != self.expected_texels:
             faults.append(f"{place}: the image after the atomics")
         return faults
 
-    def wrong_texels(self, image: Any) -> int:
-        """How many channels of a written image differ. Vulkan lets floats and fractions be rounded either way, and llvmpipe truncates halves."""
-        texels = (np.ascontiguousarray(image.numpy()).tobytes(), self.expected_texels)
-        ours, theirs = (channels(self.case.format, raw).astype(np.int64) for raw in texels)
-        near = 1 if self.case.kind == "float" and "32" not in self.case.format else 0
-        return int((np.abs(ours - theirs) > near).sum())
+    @cached_property
+    def stored(self) -> NDArray[np.int64]:
+        """The channels of the image that a store leaves: texels as they were, and the nearest numbers where invocations stored."""
+        _, count, (width, height, depth), layers = ALL_DIMENSIONS[self.case.dimension]
+        found = channels(self.case.format, self.texels[0]).copy()
+        at, element = self.inputs[:, 0].astype(np.int64), np.zeros(INVOCATIONS, np.int64)
+        lengths = [width, *([] if "1d" in self.case.dimension else [height]), depth * layers][: min(count, 3)]
+        for axis in reversed(range(len(lengths))):
+            element = element * lengths[axis] + at[:, axis]
+        inside = (at[:, : len(lengths)] < lengths).all(1)
+        given = self.inputs[inside, 1]
+        values = given if self.case.kind == "float" else given.copy().view(np.uint32)
+        found[element[inside]] = encoded(self.case.format, values)
+        return found
 
 
-def channels(name: str, raw: bytes) -> NDArray[Any]:
-    """The channels of a format's elements as unsigned integers."""
+def texels_in(image: Any) -> bytes:
+    """The elements of an image's first level, all layers."""
+    return np.ascontiguousarray(image.numpy()).tobytes()
+
+
+def channels(name: str, raw: bytes) -> NDArray[np.int64]:
+    """The channels of each element as unsigned integers."""
     sizes = [int(size) for size in re.findall(r"[RGBAZ](\d+)", name)]
     if len(set(sizes)) == 1:
-        return np.frombuffer(raw, f"u{sizes[0] // 8}")
+        return np.frombuffer(raw, f"u{sizes[0] // 8}").astype(np.int64).reshape(-1, len(sizes))
     words, firsts = np.frombuffer(raw, np.uint32), np.cumsum([0, *sizes[:-1]])
-    return np.stack([words >> first & (1 << size) - 1 for first, size in zip(firsts, sizes, strict=True)])
+    return np.stack([words >> first & (1 << size) - 1 for first, size in zip(firsts, sizes, strict=True)], 1).astype(np.int64)
 
 
 def cases() -> list[tuple[ImageCase, str]]:

@@ -1,10 +1,11 @@
 """Every image operation crossed with formats, dimensions, swizzle modes and samplers: what our compiler makes of each, beside lavapipe.
 
-The whole product has millions of cases, so every two values of different factors meet in at least one case (pairwise), as far as Vulkan has
-them. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--engine reference] [--seed 7] [--rows]` runs all targets or some, and
-prints for each value of each factor how many cases were tried, and gave what lavapipe gives (equal), something else that Vulkan allows (within),
-that too where lavapipe is outside of it (alone) or has no such operation (unpaired), or what it does not allow (failed). ``test_image_matrix.py``
-runs a sample.
+Every two values of different factors meet in at least one case (pairwise), as far as Vulkan has them; with ``--whole`` all values of all factors, but
+of each class of formats one, drawn anew for each case: hours. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--whole]
+[--engine reference] [--seed 7] [--rows]` runs all targets or some, and prints for each value of each factor how many cases were tried, and gave what
+lavapipe gives (equal), something else that is just what Vulkan says (exact: not filtered, the nearest number), or that it allows (within), that too
+where lavapipe is outside of it (alone) or has no such operation (unpaired), or what it does not allow (failed). Fetches, loads and stores that are
+not exact have failed. ``test_image_matrix.py`` runs a sample.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from time import process_time
 from typing import Any
 
@@ -30,7 +31,7 @@ from pyaco.targets import features
 
 TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 FACTORS = ("operation", "dimension", "format", "state", "mode")
-VERDICTS = ("tried", "equal", "within", "alone", "unpaired", "failed")
+VERDICTS = ("tried", "equal", "exact", "within", "alone", "unpaired", "failed")
 #: How many places of a surface's list of swizzle modes there are; of a shorter list they name the same ones again.
 MODES = 16
 SAMPLED, STORAGE, STORAGE_ATOMIC, FILTER_LINEAR = 1, 2, 4, 0x1000      # VkFormatFeatureFlagBits
@@ -159,6 +160,23 @@ def crossings(found_features: dict[str, int], seed: int = 1) -> list[Crossing]:
     return list(dict.fromkeys(chosen))
 
 
+def whole_product(found_features: dict[str, int], seed: int = 1) -> list[Crossing]:
+    """Every operation with every class of formats, dimension and sampler that Vulkan has; of each class a format by chance."""
+    random = np.random.default_rng(seed)
+    formats: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for operation, (name, bits) in product(OPERATIONS, found_features.items()):
+        if _fits(operation, name, bits):
+            formats[operation, format_class(name)].append(name)
+    found = []
+    for (operation, _), names in formats.items():
+        states = dict.fromkeys(state for name in names for state in _states_of(operation, name, found_features[name]))
+        for dimension, state in product(OPERATIONS[operation], states):
+            fitting = [name for name in names if _has_dimension(name, dimension) and state in _states_of(operation, name, found_features[name])]
+            if fitting:
+                found.append(Crossing(operation, dimension, str(random.choice(fitting)), state, 0))
+    return [found[k] for k in random.permutation(len(found))]
+
+
 def formats_of(lavapipe: Lavapipe) -> dict[str, int]:
     """What lavapipe does with images of each format."""
     found = lavapipe.worker.ask({"operation": "image_features", "formats": [entry[0] for entry in FORMATS.values()]}, 60.0)["found"]
@@ -186,7 +204,7 @@ def modes_of(target: str, dimension: str, name: str, levels: int) -> tuple[Any, 
 
 @dataclass
 class Outcome:
-    """A case on a target: the swizzle mode's name, what `Prepared.verdict` says, and what was wrong."""
+    """A case on a target: the swizzle mode's name, and what `Prepared.judged` says."""
 
     crossing: Crossing
     target: str
@@ -195,23 +213,25 @@ class Outcome:
     faults: list[str]
 
 
-def run(crossing: Crossing, targets: tuple[str, ...], lavapipe: Lavapipe, engine: str = "fast", seed: int = 0) -> list[Outcome]:
-    """Run a case on targets."""
+def run(
+    crossing: Crossing, targets: tuple[str, ...], lavapipe: Lavapipe, engine: str = "fast", seed: int = 0, every_mode: bool = False,
+) -> list[Outcome]:  # fmt: skip
+    """Run a case on targets, in its swizzle mode or in every one that the image can have."""
     prepared = Prepared(crossing.image_case, ALL_STATES[crossing.state], lavapipe, seed=seed)
     found = []
     for target in targets:
         modes = modes_of(target, crossing.dimension, crossing.format, prepared.levels)
-        options = modes[crossing.mode % len(modes)]
         device = Device(target, engine, threads=1 if engine == "fast" else None)
-        mode = str(options)
-        try:
-            image = prepared.image_on(device, **options)
-            mode = str(image.surface.swizzle_mode)
-            results = prepared.run_compiled(device, image)
-            faults, verdict = prepared.faults(image, results), prepared.verdict(image, results)
-        except PyacoError as error:
-            faults, verdict = [f"{crossing}: {error}"], "failed"
-        found.append(Outcome(crossing, target, mode, verdict, [f"{target} {crossing.state} {fault}" for fault in faults]))
+        for options in modes if every_mode else (modes[crossing.mode % len(modes)],):
+            mode = str(options)
+            try:
+                image = prepared.image_on(device, **options)
+                mode = str(image.surface.swizzle_mode)
+                verdict, faults = prepared.judged(image, prepared.run_compiled(device, image))
+                image.release()
+            except PyacoError as error:
+                verdict, faults = "failed", [f"{crossing}: {error}"]
+            found.append(Outcome(crossing, target, mode, verdict, [f"{target} {mode} {crossing.state} {fault}" for fault in faults]))
     return found
 
 
@@ -276,6 +296,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", action="append", choices=TARGETS)
     parser.add_argument("--part", default="1/1", help="which of how many parts of the cases")
+    parser.add_argument("--whole", action="store_true", help="every combination in every swizzle mode, not every two values")
     parser.add_argument("--engine", choices=("fast", "reference"), default="fast")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of cases, and of their texels and coordinates")
     parser.add_argument("--rows", action="store_true", help="also a row for each operation, class of formats and dimension, and what is skipped")
@@ -283,13 +304,13 @@ def main() -> int:
     lavapipe, targets = Lavapipe(), tuple(options.target or TARGETS)
     part, parts = map(int, options.part.split("/"))
     found_features = formats_of(lavapipe)
-    cases = crossings(found_features, options.seed)
+    cases = (whole_product if options.whole else crossings)(found_features, options.seed)
     mine = cases[part - 1 :: parts]
     outcomes: list[Outcome] = []
     refused: list[str] = []
     for number, crossing in enumerate(mine):
         try:
-            found = run(crossing, targets, lavapipe, options.engine, options.seed)
+            found = run(crossing, targets, lavapipe, options.engine, options.seed, options.whole)
         except PeerError as error:
             refused.append(f"{crossing}: {error}")
             continue

@@ -2,7 +2,8 @@
 
 A result is allowed if it is what some place and level of detail within reach give. Coordinates in texels and levels of detail may be off by what
 8 fraction bits leave, 1/256 each, as VK-GL-CTS's verifier of texture lookups counts; conversions of components are exact but for rounding to single
-precision. Of filtered results the reach is an interval, of others a set.
+precision. Of filtered results the reach is an interval, of others a set. Fetches and loads have no reach, and what a store leaves in a texel is
+known to the bit: the nearest number of its format (of small unsigned floats the one toward zero).
 
 Where samplers are anisotropic, a level's weight may also be what hardware was measured to make of it: 1.25 f - 0.125 within 0 and 1.
 
@@ -75,6 +76,32 @@ def _small_float(bits: Integers, size: int) -> Numbers:
     mantissa_bits = size - 5
     mantissa, exponent = (bits & (1 << mantissa_bits) - 1) / 2.0**mantissa_bits, bits >> mantissa_bits
     return np.where(exponent == 0, mantissa * 2.0**-14, (1 + mantissa) * 2.0 ** (exponent - 15.0))
+
+
+def encoded(name: str, values: NDArray[Any]) -> Integers:
+    """The channels of elements, as unsigned integers, that are nearest to values: the reverse of `decoded`.
+
+    Small unsigned floats are rounded toward zero, which Vulkan allows, as lavapipe does; formats of sRGB and of shared exponents are not stored.
+    """
+    sizes = [int(size) for size in re.findall(r"[RGBA](\d+)", name)]
+    kind = name.rpartition("_")[2].removeprefix("S") if name.endswith("SFLOAT") else name.rpartition("_")[2]
+    return np.stack([_channel(kind, size, values[:, k]) & (1 << size) - 1 for k, size in enumerate(sizes)], 1)
+
+
+def _channel(kind: str, size: int, values: NDArray[Any]) -> Integers:
+    if kind == "UINT":
+        return np.minimum(values, (1 << size) - 1).astype(np.int64)
+    if kind == "SINT":
+        return np.clip(values.view(np.int32).astype(np.int64), -(1 << size - 1), (1 << size - 1) - 1)
+    if kind == "FLOAT" and size >= 16:
+        return values.astype(f"<f{size // 8}").view(f"<u{size // 8}").astype(np.int64)
+    exact = values.astype(np.float64)
+    if kind == "FLOAT":
+        exact = np.maximum(exact, 0)
+        exponent = np.where(exact < 2.0**-14, -14, np.frexp(exact)[1] - 1)
+        return (np.floor(exact / 2.0 ** (exponent - (size - 5))) + ((exponent + 14) << size - 5)).astype(np.int64)
+    lowest, bits = (0, size) if kind == "UNORM" else (-1, size - 1)
+    return np.rint(np.clip(exact, lowest, 1) * ((1 << bits) - 1)).astype(np.int64)
 
 
 def lavapipe_slack(name: str) -> float:
@@ -194,6 +221,33 @@ class Reference:
         within = (values >= candidates.min(0) - margin) & (values <= candidates.max(0) + margin)
         return np.where(filtered[:, None], within, near <= slack * max(1.0, self.largest))
 
+    def is_exact(self, found: NDArray[np.uint32]) -> bool:
+        """Whether results are just what the rules say, with nothing off but levels of detail, which have 8 fraction bits, and no filter: of numbers
+        the nearest singles, or halves of these or of the numbers themselves."""
+        if self.operation in WITHOUT_REACH:
+            candidates = [self._fetched(opaque) for opaque in (0, 1)]
+        elif self.operation in _GATHERED:
+            candidates = [self._gathered((0,) * self.spatial)]
+        else:
+            exact = self._exact_level(self._lengths_of_gradients(), np.ones(len(self.inputs), np.int64))
+            lod = self._limited(np.rint(exact / REACH) * REACH, 0.0)
+            results, smooth = zip(*self._sampled(lod, [(0,) * self.spatial]), strict=True)
+            if np.any(smooth):
+                return False
+            candidates = list(results)
+        return bool(np.any([found == bits for each in candidates for bits in self._bits(each)], axis=0).all())
+
+    def _bits(self, values: Numbers) -> Iterator[NDArray[np.uint32]]:
+        if self.case.kind != "float":
+            yield values.astype(np.int64).astype(np.uint32)
+            return
+        singles = values.astype(np.float32)
+        if not self.case.operation.startswith("half_"):
+            yield singles.view(np.uint32)
+            return
+        for each in (singles, values):
+            yield each.astype(np.float16).astype(np.float32).view(np.uint32)
+
     @cached_property
     def _possible(self) -> tuple[Numbers, NDArray[np.bool_]]:
         """All candidates, and the invocations whose results are filtered."""
@@ -202,7 +256,7 @@ class Reference:
 
     def candidates(self) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
         """Results that are possible, and which of them filters made."""
-        if self.operation in ("fetch", "fetch_sample", "load"):
+        if self.operation in WITHOUT_REACH:
             for opaque in (0, 1):
                 yield self._fetched(opaque), np.zeros(len(self.inputs), bool)
             return
@@ -255,18 +309,24 @@ class Reference:
         gradients = self._gradients()
         return None if gradients is None else np.stack([np.sqrt((each**2).sum(1)) for each in gradients])
 
+    def _exact_level(self, lengths: Numbers | None, probes: Integers) -> Numbers:
+        """The level of detail before it is kept within the sampler's limits."""
+        given = self.inputs[:, 1, 0]
+        exact = np.zeros(len(given)) if self.unnormalized else given
+        if lengths is not None:
+            exact = np.log2(np.maximum(lengths.max(0), 1e-30) / probes) + (given if self.operation == "bias" else 0.0)
+        return exact + self.state.get("mipLodBias", 0.0)
+
+    def _limited(self, lod: Numbers, reach: float) -> Numbers:
+        """Levels of detail within the limits of the sampler, and of the shader, which may be off by `reach`."""
+        least = self.inputs[:, 1, 3] + reach if self.case.operation.startswith("clamped_") else 0.0
+        limited = np.maximum(lod, np.maximum(self.state.get("minLod", 0.0), least))
+        return np.minimum(limited, self.state.get("maxLod", 15.0))
+
     def _levels_of_detail(self, lengths: Numbers | None, probes: Integers) -> list[Numbers]:
         """Levels of detail within reach: the ends, and the whole level between them if there is one."""
-        b = self.inputs[:, 1]
-        exact = np.zeros(len(b)) if self.unnormalized else b[:, 0]
-        if lengths is not None:
-            exact = np.log2(np.maximum(lengths.max(0), 1e-30) / probes) + (b[:, 0] if self.operation == "bias" else 0.0)
-        exact = exact + self.state.get("mipLodBias", 0.0)
-        ends = []
-        for reach in (-REACH, REACH):
-            least = b[:, 3] + reach if self.case.operation.startswith("clamped_") else 0.0
-            limited = np.maximum(exact + reach, np.maximum(self.state.get("minLod", 0.0), least))
-            ends.append(np.minimum(limited, self.state.get("maxLod", 15.0)))
+        exact = self._exact_level(lengths, probes)
+        ends = [self._limited(exact + reach, reach) for reach in (-REACH, REACH)]
         found = [ends[0], np.clip(np.rint((ends[0] + ends[1]) / 2), *ends), ends[1]]
         if "anisotropy" in self.state:
             last = len(self.images) - 1
@@ -377,5 +437,7 @@ class Reference:
         return found
 
 
+#: Operations that name texels by whole numbers.
+WITHOUT_REACH = ("fetch", "fetch_sample", "load")
 #: Operations whose results a `Reference` knows.
 JUDGED = (*SAMPLES, "load")
