@@ -227,14 +227,19 @@ __attribute__((always_inline)) static inline void filter_eight_fours(const Sourc
     to[1] = four_quarters(sum[0][1], sum[1][1], sum[2][1], sum[3][1]);
 }
 
-// Sixteen lanes at a time; returns those that have a component that is a NaN.
+// Sixteen lanes at a time; returns those that have a component that is a NaN. Texels are asked for while the shares are found: a level of such elements
+// is seldom in the nearest cache. Two opposite corners by turns touch about all lines that the four of all lanes lie in.
 template <class Source> static inline uint32_t filter_fours_widely(const Source &source, const ImageRow &row, const RowsOf<float> &to) {
     const RowsOf<float> out = to;
     alignas(64) SixteenShares shares[image_row / (2 * image_chunk)];
     uint32_t strange = 0;
 #pragma GCC unroll 1
-    for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk)
+    for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk) {
         shares[lane / (2 * image_chunk)].find(row, lane);
+#pragma GCC unroll 16
+        for (int part = 0; part < 2 * image_chunk; ++part)
+            __builtin_prefetch(source.host + row.offset[part & 1 ? 3 : 0][lane + part]);
+    }
 #pragma GCC unroll 1
     for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk) {
         const SixteenShares *share = &shares[lane / (2 * image_chunk)];
