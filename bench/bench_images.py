@@ -32,7 +32,9 @@ from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu_fast import engine
 from pyaco.descriptors.sampler import Sampler
 from pyaco.emu import Device
+from pyaco.emu.device import DEFAULT_BUDGET
 from pyaco.emu.images import SampledImage
+from pyaco.emu.launch import Launch
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 TARGET = "gfx1100"
@@ -180,13 +182,15 @@ class Prepared:
         filter_ = int(case.linear) + (2 if case.anisotropy else 0)
         sampler = Sampler((0, 0, 0), filter_, filter_, 2 if case.levels > 1 else 1, truncate=not case.linear, compare=case.compare,
                           max_anisotropy=case.anisotropy)
-        self.buffers = {(0, 0): self.result, (0, 1): view if case.storage else SampledImage(view, sampler)}
-        self.shader = compile(spirv_of(name, shape), target=TARGET)
-        self.groups = (SIDE // shape[0], SIDE // shape[1], 1)
+        buffers = {(0, 0): self.result, (0, 1): view if case.storage else SampledImage(view, sampler)}
+        placed = self.device.place(compile(spirv_of(name, shape), target=TARGET), (SIDE // shape[0], SIDE // shape[1], 1), buffers)
+        launch = Launch.from_abi(placed.abi, self.device.gfx_level, entry=placed.entry, code_bytes=placed.code_bytes, groups=placed.groups,
+                                 user_sgprs=placed.user_sgprs)
+        self.user_sgprs, self.launch = placed.user_sgprs, self.device.prepare(launch)
 
     def run(self) -> None:
-        """Dispatch once."""
-        self.device.dispatch(self.shader, groups=self.groups, buffers=self.buffers)
+        """Run once what is prepared, as a command buffer is that has been recorded."""
+        self.launch.run(self.user_sgprs, DEFAULT_BUDGET)
 
 
 def best(run: Callable[[], object], repetitions: int = 25) -> float:
