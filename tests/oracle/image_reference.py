@@ -222,20 +222,21 @@ class Reference:
         return np.where(filtered[:, None], within, near <= slack * max(1.0, self.largest))
 
     def is_exact(self, found: NDArray[np.uint32]) -> bool:
-        """Whether results are just what the rules say, with nothing off but levels of detail, which have 8 fraction bits, and no filter: of numbers
-        the nearest singles, or halves of these or of the numbers themselves."""
+        """Whether results are `exact_results`, to the bit: of numbers the nearest singles, or halves of these or of the numbers themselves."""
+        candidates = [bits for each in self.exact_results() for bits in self._bits(each)]
+        return bool(candidates) and bool(np.any([found == bits for bits in candidates], axis=0).all())
+
+    def exact_results(self) -> list[Numbers]:
+        """What the rules say with nothing off but levels of detail, which have 8 fraction bits; none where a filter takes part."""
         if self.operation in WITHOUT_REACH:
-            candidates = [self._fetched(opaque) for opaque in (0, 1)]
-        elif self.operation in _GATHERED:
-            candidates = [self._gathered((0,) * self.spatial)]
-        else:
-            exact = self._exact_level(self._lengths_of_gradients(), np.ones(len(self.inputs), np.int64))
-            lod = self._limited(np.rint(exact / REACH) * REACH, 0.0)
-            results, smooth = zip(*self._sampled(lod, [(0,) * self.spatial]), strict=True)
-            if np.any(smooth):
-                return False
-            candidates = list(results)
-        return bool(np.any([found == bits for each in candidates for bits in self._bits(each)], axis=0).all())
+            return [self._fetched(opaque) for opaque in (0, 1)]
+        middle = (0,) * self.spatial
+        if self.operation in _GATHERED:
+            return [self._gathered(middle)]
+        exact = self._exact_level(self._lengths_of_gradients(), np.ones(len(self.inputs), np.int64))
+        lod = self._limited(np.rint(exact / REACH) * REACH, 0.0)
+        results, smooth = zip(*self._sampled(lod, [middle]), strict=True)
+        return [] if np.any(smooth) else list(results)
 
     def _bits(self, values: Numbers) -> Iterator[NDArray[np.uint32]]:
         if self.case.kind != "float":
