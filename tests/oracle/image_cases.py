@@ -162,9 +162,7 @@ class Prepared:
         """Which components are not what they may be."""
         if self.reference is None:
             return np.asarray(found != self.expected)
-        if self.case.base in WITHOUT_REACH and not self.reference.is_exact(found):
-            return np.ones(found.shape, bool)
-        return ~self.reference.allows(found)
+        return ~(self.reference.is_exact(found) if self.case.base in WITHOUT_REACH else self.reference.allows(found))
 
     def judged(self, image: Any, found: NDArray[np.uint32]) -> tuple[str, list[str]]:
         """How results are beside lavapipe's, and what is wrong.
@@ -183,7 +181,7 @@ class Prepared:
             return self._verdict_of_texels(image)
         if self.expected is not None and np.array_equal(found, self.expected):
             return "equal"
-        if self.reference is None or self.reference.is_exact(found):
+        if self.reference is None or self.reference.is_exact(found).all():
             return "exact"
         if self.expected is None:
             return "unpaired"

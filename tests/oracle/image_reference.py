@@ -221,10 +221,10 @@ class Reference:
         within = (values >= candidates.min(0) - margin) & (values <= candidates.max(0) + margin)
         return np.where(filtered[:, None], within, near <= slack * max(1.0, self.largest))
 
-    def is_exact(self, found: NDArray[np.uint32]) -> bool:
-        """Whether results are `exact_results`, to the bit: of numbers the nearest singles, or halves of these or of the numbers themselves."""
-        candidates = [bits for each in self.exact_results() for bits in self._bits(each)]
-        return bool(candidates) and bool(np.any([found == bits for bits in candidates], axis=0).all())
+    def is_exact(self, found: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Whether each component is one of `exact_results`, to the bit: of numbers the nearest single, or half of that or of the number."""
+        same = [found == bits for each in self.exact_results() for bits in self._bits(each)]
+        return np.any(same, axis=0) if same else np.zeros(found.shape, bool)
 
     def exact_results(self) -> list[Numbers]:
         """What the rules say with nothing off but levels of detail, which have 8 fraction bits; none where a filter takes part."""
