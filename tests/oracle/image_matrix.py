@@ -1,11 +1,11 @@
 """Every image operation crossed with formats, dimensions, swizzle modes and samplers: what our compiler makes of each, beside lavapipe.
 
-Every two values of different factors meet in at least one case (pairwise), as far as Vulkan has them; with ``--whole`` all values of all factors, but
-of each class of formats one, drawn anew for each case: hours. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--whole]
-[--engine reference] [--seed 7] [--rows]` runs all targets or some, and prints for each value of each factor how many cases were tried, and gave what
-lavapipe gives (equal), something else that is just what Vulkan says (exact: not filtered, the nearest number), or that it allows (within), that too
-where lavapipe is outside of it (alone) or has no such operation (unpaired), or what it does not allow (failed). Fetches, loads and stores that are
-not exact have failed. ``test_image_matrix.py`` runs a sample.
+Every two values of different factors meet in at least one case (pairwise), as far as Vulkan has them; with ``--whole`` all values of all factors,
+but of each class of formats one, drawn anew for each case: on four chips half an hour. `python tests/oracle/image_matrix.py [--target gfx1030]
+[--part 2/5] [--whole] [--engine reference] [--seed 7] [--rows]` runs all targets or some, and prints for each value of each factor how many cases
+were tried, and gave what lavapipe gives (equal), something else that is just what Vulkan says (exact: not filtered, the nearest number), or that it
+allows (within), that too where lavapipe is outside of it (alone) or has no such operation (unpaired), or what it does not allow (failed). Fetches,
+loads and stores that are not exact have failed. ``test_image_matrix.py`` runs a sample.
 """
 
 from __future__ import annotations

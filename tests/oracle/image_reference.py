@@ -234,7 +234,7 @@ class Reference:
         if self.operation in _GATHERED:
             return [self._gathered(middle)]
         exact = self._exact_level(self._lengths_of_gradients(), np.ones(len(self.inputs), np.int64))
-        lod = self._limited(np.rint(exact / REACH) * REACH, 0.0)
+        lod = np.rint(self._limited(exact, 0.0) / REACH) * REACH
         results, smooth = zip(*self._sampled(lod, [middle]), strict=True)
         return [] if np.any(smooth) else list(results)
 
